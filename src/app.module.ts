@@ -1,0 +1,28 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { GatewayConfigModule } from './modules/config/config.module.js';
+import type { GatewayConfig } from './modules/config/gateway.config.js';
+import { AdmissionModule } from './modules/admission/admission.module.js';
+import { AuthModule } from './modules/auth/auth.module.js';
+import { DialectsModule } from './modules/dialects/dialects.module.js';
+import { HealthModule } from './modules/health/health.module.js';
+import { ProxyModule } from './modules/proxy/proxy.module.js';
+import { TelemetryModule } from './modules/telemetry/telemetry.module.js';
+
+/** The public surface. */
+@Module({})
+export class AppModule {
+  static forConfig(config: GatewayConfig): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        GatewayConfigModule.forConfig(config),
+        AuthModule,
+        AdmissionModule,
+        HealthModule,
+        DialectsModule,
+        TelemetryModule,
+        ProxyModule,
+      ],
+    };
+  }
+}

@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../modules/config/load-config.js';
+import { startLocalEngines } from '../sim/local-engines.js';
+import { serve } from './serve.command.js';
+
+type Line = (line: string) => void;
+
+const CONFIG = fileURLToPath(new URL('../../config/local.yaml', import.meta.url));
+
+/** `gateway demo`, what `npm start` runs: simulated engines, and the gateway of config/local.yaml in front of them. */
+export async function demoCommand(env: Readonly<Record<string, string | undefined>>, out: Line): Promise<number> {
+  const { config, warnings } = loadConfig(env['GATEWAY_CONFIG'] ?? CONFIG, { LOG_LEVEL: 'warn', ...env });
+  const engines = await startLocalEngines();
+  try {
+    return await serve(config, warnings, ({ listen, management }) => whatToTry(listen, management).forEach(out));
+  } finally {
+    await engines.close();
+  }
+}
+
+function whatToTry(listen: string, management: string): string[] {
+  const base = `http://${listen}`;
+  const post = (path: string, body: object): string =>
+    `  curl -N ${base}${path} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+  const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
+  return [
+    '',
+    `The gateway is at ${base}/v1, its metrics at http://${management}/metrics, simulated engines behind it. Try:`,
+    '',
+    post('/v1/chat/completions', { model: 'reasoning', stream: true, messages }),
+    post('/v1/embeddings', { model: 'nomic-ai/nomic-embed-text-v2-moe', input: ['salt', 'foam'] }),
+    `  curl ${base}/v1/models`,
+    '',
+    'Ctrl-C ends all of it.',
+    '',
+  ];
+}

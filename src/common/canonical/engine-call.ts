@@ -1,0 +1,10 @@
+/** What the engine is sent. The OpenAI dialect hands its caller's bytes on; others write their own. */
+export interface EngineCall {
+  readonly method: string;
+  /** Origin-form path with the query, if any: built from the configuration, never resolved from a client's target. */
+  readonly path: string;
+  /** Name, value, name, value … without framing, host and credentials: the engine client adds its own. */
+  readonly headers: readonly string[];
+  /** undefined: the call has no body, and no framing for one. */
+  readonly body: Uint8Array | undefined;
+}

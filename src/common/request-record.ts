@@ -1,0 +1,76 @@
+import type { Usage } from './canonical/usage.js';
+import type { Principal } from './principal.js';
+import type { ProblemCode } from './problem/problems.js';
+
+/** Where a request was when it ended. */
+export type Phase = 'head' | 'upload' | 'queued' | 'waiting' | 'streaming' | 'done';
+
+/** How the engine's side of it ended, in the words of the metrics contract. */
+export type UpstreamOutcome = 'ok' | 'client_error' | 'server_error' | 'refused' | 'reset' | 'timeout' | 'cancelled';
+
+/**
+ * What happened to one request, and when: filled in by whoever knows, read once when it is closed. Times are
+ * milliseconds of the monotonic clock.
+ */
+export class RequestRecord {
+  /** The configured path that matched; never the client's text. */
+  route = 'none';
+  method = '';
+  dialect: string | undefined;
+  operation: string | undefined;
+  model: string | undefined;
+  upstream = 'none';
+  principal: Principal | undefined;
+  /** The socket's other end, as text. */
+  peerAddress = 'unknown';
+  traceId: string | undefined;
+  /** The status that the client got or, where it left first, 499. */
+  status = 0;
+  phase: Phase = 'head';
+  problem: ProblemCode | undefined;
+  /** Why, for the log only. */
+  cause: unknown;
+  upstreamOutcome: UpstreamOutcome | undefined;
+  clientGone = false;
+  queuedMs = 0;
+  /** Had to wait for its place. */
+  parked = false;
+  dispatchedAt: number | undefined;
+  /** When the engine's side was over. */
+  upstreamEndedAt: number | undefined;
+  firstContentAt: number | undefined;
+  endedAt = 0;
+  requestBytes = 0;
+  responseBytes = 0;
+  heartbeats = 0;
+  usage: Usage | undefined;
+  #closed = false;
+
+  constructor(
+    readonly requestId: string,
+    readonly arrivedAt: number,
+    private readonly sink: (record: RequestRecord) => void,
+  ) {}
+
+  /** Hands the record to its readers. The second and later calls do nothing. */
+  close(now: number): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.endedAt = now;
+    this.sink(this);
+  }
+}
+
+const records = new WeakMap<object, RequestRecord>();
+
+/** Ties a record to the raw request that it tells of. */
+export function attachRecord(request: object, record: RequestRecord): void {
+  records.set(request, record);
+}
+
+/** The record of a raw request. Throws for one that did not come in by the front door. */
+export function recordOf(request: object): RequestRecord {
+  const record = records.get(request);
+  if (record === undefined) throw new Error('the request has no record');
+  return record;
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Clock } from './common/clock.js';
+import type { Operation } from './common/canonical/canonical-request.js';
+import { GatewayProblem, problemFrom } from './common/problem/gateway-problem.js';
+import { attachRecord, RequestRecord } from './common/request-record.js';
+import { plainAddress } from './common/networks.js';
+import type { ProblemRenderer } from './modules/dialects/problem-renderer.js';
+import { ClientGone } from './modules/proxy/client-gone.js';
+import { attachExchange, Exchange, exchangeOf, type ExchangeContext } from './modules/proxy/exchange.js';
+import { headFault, pathOf } from './modules/proxy/request-head.js';
+import type { WebSocketProxy } from './modules/proxy/websocket.js';
+import { writeRawProblem } from './raw-problem.js';
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** A path of the cutover from Kong. */
+export interface Alias {
+  readonly path: string;
+  readonly operation: Operation;
+  readonly model: string;
+}
+
+/** What the front door needs to know of the house. */
+export interface FrontDoorParts {
+  readonly exchanges: ExchangeContext;
+  readonly clock: Clock;
+  readonly renderer: ProblemRenderer;
+  readonly sockets: WebSocketProxy;
+  readonly aliases: readonly Alias[];
+  readonly isTrusted: (address: string) => boolean;
+  /** The path lies in a configured prefix, where percent encoding is checked further on. */
+  readonly isProxied: (path: string) => boolean;
+  readonly recorded: (record: RequestRecord) => void;
+}
+
+/** The fixed path of each operation; an alias is served as if it had been asked for. */
+const OPERATION_PATHS: Readonly<Record<Operation, string>> = {
+  chat: '/v1/chat/completions',
+  completions: '/v1/completions',
+  embeddings: '/v1/embeddings',
+  rerank: '/v1/rerank',
+};
+
+/** Everything that comes in passes here first: a record is opened, the head checked, an alias resolved. */
+export class FrontDoor {
+  readonly #aliases: ReadonlyMap<string, Alias>;
+  #closing = false;
+
+  constructor(private readonly parts: FrontDoorParts) {
+    this.#aliases = new Map(parts.aliases.map((alias) => [alias.path, alias]));
+  }
+
+  /** From now on every answer says that its connection closes. */
+  announceClosing(): void {
+    this.#closing = true;
+  }
+
+  /** A request as Node hands it over; `next` is the framework. */
+  enter(request: IncomingMessage, response: ServerResponse, next: RequestListener): void {
+    const { record, peer } = this.#open(request);
+    const exchange = new Exchange(request, response, record, peer, this.parts.exchanges);
+    attachExchange(exchange);
+    if (this.#closing) response.shouldKeepAlive = false;
+    const fault = headFault(request, this.#mayBeEncoded) ?? expectationFault(request);
+    if (fault === undefined) next(request, response);
+    else this.#refuse(exchange, fault);
+  }
+
+  /** The path that the framework routes by: that of the operation where the client used an alias. */
+  rewrite(request: IncomingMessage): string {
+    const target = request.url ?? '/';
+    const alias = this.#aliases.get(pathOf(target));
+    if (alias === undefined) return target;
+    const exchange = exchangeOf(request);
+    exchange.forcedModel = alias.model;
+    exchange.record.route = alias.path;
+    return OPERATION_PATHS[alias.operation];
+  }
+
+  /** A prefix decides for itself about any other protocol; on the fixed paths only a WebSocket is refused, not ignored. */
+  wantsUpgrade(request: IncomingMessage): boolean {
+    const protocol = request.headers.upgrade;
+    if (protocol === undefined) return false;
+    return protocol.toLowerCase() === 'websocket' || this.parts.isProxied(pathOf(request.url ?? ''));
+  }
+
+  /** A request that asks for another protocol: a WebSocket on a prefix, or nothing. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { record, peer } = this.#open(request);
+    socket.on('error', () => socket.destroy());
+    try {
+      const fault = headFault(request, this.#mayBeEncoded);
+      if (fault !== undefined) throw fault;
+      await this.parts.sockets.upgrade(request, socket, head, record, peer);
+    } catch (error) {
+      this.#refuseSocket(socket, record, error);
+    } finally {
+      record.close(this.parts.clock.now());
+    }
+  }
+
+  /** What cannot be read as a request. `running`: an answer to an earlier one is still being written to the socket. */
+  unreadable(problem: GatewayProblem, socket: Duplex, running: boolean): void {
+    const record = new RequestRecord(randomUUID(), this.parts.clock.now(), this.parts.recorded);
+    record.problem = problem.code;
+    record.cause = problem.options.cause;
+    if (running || !socket.writable) socket.destroy();
+    else {
+      record.status = problem.status;
+      writeRawProblem(socket, this.parts.renderer.render(problem, record.requestId), record.requestId);
+    }
+    record.close(this.parts.clock.now());
+  }
+
+  readonly #mayBeEncoded = (path: string): boolean =>
+    path.startsWith('/v1/models/') || path.startsWith('/llm/v1/models/') || this.parts.isProxied(path);
+
+  #open(request: IncomingMessage): { record: RequestRecord; peer: { address: string; trusted: boolean } } {
+    const { parts } = this;
+    const asked = request.headers['x-request-id'];
+    const id = typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID();
+    const record = new RequestRecord(id, parts.clock.now(), parts.recorded);
+    record.method = request.method ?? '';
+    record.peerAddress = plainAddress(request.socket.remoteAddress);
+    attachRecord(request, record);
+    return { record, peer: { address: record.peerAddress, trusted: parts.isTrusted(record.peerAddress) } };
+  }
+
+  #refuse(exchange: Exchange, problem: GatewayProblem): void {
+    exchange.record.problem = problem.code;
+    exchange.sendWhole(this.parts.renderer.render(problem, exchange.requestId), problem);
+  }
+
+  #refuseSocket(socket: Duplex, record: RequestRecord, error: unknown): void {
+    if (error instanceof ClientGone) {
+      record.clientGone = true;
+      socket.destroy();
+      return;
+    }
+    const problem = problemFrom(error);
+    record.problem = problem.code;
+    record.cause = problem.options.cause;
+    record.status = problem.status;
+    writeRawProblem(socket, this.parts.renderer.render(problem, record.requestId), record.requestId);
+  }
+}
+
+function expectationFault(request: IncomingMessage): GatewayProblem | undefined {
+  const { expect } = request.headers;
+  if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined;
+  return new GatewayProblem('expectation-failed', {
+    detail: 'The only expectation met is 100-continue.',
+    closeConnection: true,
+  });
+}

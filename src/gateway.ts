@@ -1,0 +1,136 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule } from './app.module.js';
+import { systemClock } from './common/clock.js';
+import { RoutingTable } from './common/config/routing-table.js';
+import { networkTest } from './common/networks.js';
+import { FrontDoor } from './front-door.js';
+import { HttpServer } from './http-server.js';
+import { ManagementModule } from './management.module.js';
+import { SlotController } from './modules/admission/slot-controller.js';
+import type { GatewayConfig } from './modules/config/gateway.config.js';
+import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
+import { DrainIndicator } from './modules/health/drain.indicator.js';
+import { BodyMemory } from './modules/proxy/body-memory.js';
+import { FixedPaths } from './modules/proxy/fixed-paths.js';
+import { PrefixProxy } from './modules/proxy/prefix-proxy.js';
+import { WebSocketProxy } from './modules/proxy/websocket.js';
+import { Telemetry } from './modules/telemetry/telemetry.js';
+
+/** Longest route parameter; the head's check has capped the whole target already. */
+const MAX_PARAM_LENGTH = 8192;
+
+/** A gateway that serves. */
+export class Gateway {
+  private constructor(
+    private readonly app: NestFastifyApplication,
+    private readonly management: NestFastifyApplication,
+    readonly server: HttpServer,
+    readonly door: FrontDoor,
+  ) {}
+
+  /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
+  static async start(config: GatewayConfig): Promise<Gateway> {
+    let server: HttpServer | undefined;
+    const adapter = new FastifyAdapter({
+      serverFactory: (handler: unknown) => {
+        server = new HttpServer(config.server, handler as RequestListener);
+        return server.server;
+      },
+      rewriteUrl: (request: IncomingMessage) => doorOf(door).rewrite(request),
+      routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+      logger: false,
+      forceCloseConnections: false,
+      skipMiddie: true,
+      multipart: false,
+    });
+    let door: FrontDoor | undefined = undefined;
+    // Bodies stay unread until the route's guard has let the request through.
+    adapter.getInstance().removeAllContentTypeParsers();
+    adapter.getInstance().addContentTypeParser('*', (_request, _payload, done) => done(null));
+    const app = await boot(AppModule.forConfig(config), adapter);
+    const fixed = app.get(FixedPaths);
+    adapter.getInstance().addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
+    door = openDoor(app, config);
+    if (server === undefined) throw new Error('the HTTP server was not created');
+    const management = await boot(ManagementModule, new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }));
+    const gateway = new Gateway(app, management, server, door);
+    await gateway.#listen(config);
+    return gateway;
+  }
+
+  get telemetry(): Telemetry {
+    return this.app.get(Telemetry);
+  }
+
+  get slots(): SlotController {
+    return this.app.get(SlotController);
+  }
+
+  get sockets(): WebSocketProxy {
+    return this.app.get(WebSocketProxy);
+  }
+
+  get readiness(): DrainIndicator {
+    return this.app.get(DrainIndicator);
+  }
+
+  /** Where it listens, as host:port. */
+  addresses(): { listen: string; management: string } {
+    return { listen: addressOf(this.app), management: addressOf(this.management) };
+  }
+
+  /** Ends both listeners and whatever still runs. */
+  async close(): Promise<void> {
+    this.server.destroyAll();
+    await Promise.all([this.app.close(), this.management.close()]);
+  }
+
+  async #listen({ server }: GatewayConfig): Promise<void> {
+    try {
+      await this.app.init();
+      this.server.open(this.door);
+      await this.management.listen(listenOptions(server.management));
+      await this.app.listen(listenOptions(server.listen));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+}
+
+const boot = (module: Parameters<typeof NestFactory.create>[0], adapter: FastifyAdapter): Promise<NestFastifyApplication> =>
+  NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false, abortOnError: false, bodyParser: false });
+
+function doorOf(door: FrontDoor | undefined): FrontDoor {
+  if (door === undefined) throw new Error('the door is not open yet');
+  return door;
+}
+
+function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): FrontDoor {
+  const proxies = app.get(PrefixProxy);
+  return new FrontDoor({
+    exchanges: { clock: systemClock, bodyMemory: app.get(BodyMemory), bodyTimeoutMs: server.bodyTimeoutMs },
+    clock: systemClock,
+    renderer: app.get(ProblemRenderer),
+    sockets: app.get(WebSocketProxy),
+    aliases: app.get(RoutingTable).aliases,
+    isTrusted: networkTest(server.trustedProxies),
+    isProxied: (path) => proxies.find(path) !== undefined,
+    recorded: app.get(Telemetry).take,
+  });
+}
+
+/** `host:port`, with IPv6 in brackets, as listen options. */
+function listenOptions(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+}
+
+function addressOf(app: NestFastifyApplication): string {
+  const address: unknown = app.getHttpServer().address();
+  if (typeof address !== 'object' || address === null || !('port' in address) || !('address' in address)) return 'closed';
+  const host = String(address.address);
+  return `${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
+}

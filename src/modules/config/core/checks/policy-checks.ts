@@ -1,0 +1,52 @@
+import { entries, reportRepeats, reportUnknown, type Check } from '../sections.js';
+
+export const checkBands: Check = ({ admission }, report) => {
+  const names = admission?.bands?.map((band) => band.name);
+  reportRepeats(names, { list: 'admission.bands', key: 'name' }, report);
+  reportUnknown(admission?.defaultBand, { path: 'admission.defaultBand', what: 'the name of a band', names }, report);
+};
+
+/** Bands are served in their order: a lower one with more room would overtake. */
+export const checkCeilings: Check = ({ admission }, report) => {
+  let lowest = Infinity;
+  for (const [{ ceiling }, path] of entries(admission?.bands, 'admission.bands')) {
+    if (ceiling === undefined) continue;
+    if (ceiling > lowest) report(`${path}.ceiling`, `is above ${lowest}, the ceiling of a band before it`);
+    lowest = Math.min(lowest, ceiling);
+  }
+};
+
+export const checkAdmission: Check = ({ admission }, report) => {
+  const { store, peersSecretFile, heartbeatMs, heartbeatEventsAfterMs } = admission ?? {};
+  if (store === 'peers' && peersSecretFile === undefined) {
+    report('admission.store', 'needs admission.peersSecretFile: without a secret anyone could pass for a peer');
+  }
+  if (heartbeatMs !== undefined && heartbeatEventsAfterMs !== undefined && heartbeatMs >= heartbeatEventsAfterMs) {
+    report('admission.heartbeat', 'is not below admission.heartbeatEventsAfter');
+  }
+};
+
+export const checkAuth: Check = ({ auth }, report) => {
+  if (auth === undefined) return;
+  reportRepeats(
+    auth.issuers?.map((issuer) => issuer.issuer),
+    { list: 'auth.issuers', key: 'issuer' },
+    report,
+  );
+  if (auth.enabled === true && auth.issuers?.length === 0) {
+    report('auth.enabled', 'needs at least one entry in auth.issuers: no token could be valid');
+  }
+  if (auth.enabled === true && auth.bandHeaderTrust === 'any') {
+    report('auth.bandHeaderTrust', 'would let any caller choose its band: with auth.enabled it must be lower');
+  }
+  if (auth.bandHeader !== undefined && auth.bandHeader === auth.tenantHeader) {
+    report('auth.tenantHeader', 'is auth.bandHeader too');
+  }
+};
+
+export const checkBudgets: Check = ({ budgets }, report) =>
+  reportRepeats(
+    budgets?.tenants?.map((tenant) => tenant.name),
+    { list: 'budgets.tenants', key: 'name' },
+    report,
+  );

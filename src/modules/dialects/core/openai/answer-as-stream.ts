@@ -1,0 +1,27 @@
+import { eventBytes } from '../../../../common/sse.js';
+import { isObject, type JsonObject, parsedJson } from './json-value.js';
+import { DONE_EVENT } from './stream-repair.js';
+
+/**
+ * A whole answer as the stream that was asked for: a chunk for each choice, one for the usage if the client asked for
+ * it, `[DONE]`. undefined where the body is no answer with choices.
+ */
+export function answerAsStream(body: Buffer, usageWanted: boolean): Buffer | undefined {
+  const answer = parsedJson(body.toString('utf8'));
+  if (!isObject(answer) || !Array.isArray(answer['choices'])) return undefined;
+  const { usage, choices, ...members } = answer;
+  const isChat = answer['object'] !== 'text_completion';
+  const head = isChat ? { ...members, object: 'chat.completion.chunk' } : members;
+  const chunks = answer['choices'].filter(isObject).map((choice) => ({ ...head, choices: [isChat ? asDelta(choice) : choice] }));
+  const last = usageWanted && isObject(usage) ? [{ ...head, choices: [], usage }] : [];
+  return Buffer.concat([...[...chunks, ...last].map((chunk) => eventBytes(JSON.stringify(chunk))), DONE_EVENT]);
+}
+
+function asDelta(choice: JsonObject): JsonObject {
+  const { message, ...members } = choice;
+  if (!isObject(message)) return { ...members, delta: { role: 'assistant' } };
+  const calls = message['tool_calls'];
+  if (!Array.isArray(calls)) return { ...members, delta: message };
+  const numbered = calls.map((call: unknown, index) => (isObject(call) ? { index, ...call } : call));
+  return { ...members, delta: { ...message, tool_calls: numbered } };
+}

@@ -1,0 +1,273 @@
+import { invalidBody } from './body-problems.js';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** How deep a body may nest, its own object counted. */
+export const MAX_DEPTH = 512;
+
+/** 1: a byte that may stand in a string as it is; 0: the quote, the backslash, control characters. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
+);
+const SPACE = Uint8Array.from({ length: 256 }, (_, byte) => ([0x20, 0x0a, 0x0d, 0x09].includes(byte) ? 1 : 0));
+const SHORT_ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
+const LITERALS = new Map([
+  [0x74, Buffer.from('true')],
+  [0x66, Buffer.from('false')],
+  [0x6e, Buffer.from('null')],
+]);
+/** The closing bytes that are awaited. Reading is synchronous, so one stack serves every body. */
+const awaited = new Uint8Array(MAX_DEPTH + 1);
+
+const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE;
+const isHex = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+
+/** Where a member of an object stands: its key with the quotes, its value without the space around it. */
+export interface Member {
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/**
+ * Reads JSON where it lies. Every method takes the index at which something must begin and returns the index behind it,
+ * or throws `invalid-body`: RFC 8259 to the letter, in one pass, without recursion. The bytes must be UTF-8.
+ */
+export class JsonBytes {
+  readonly bytes: Buffer;
+  private readonly length: number;
+  /** The same memory as whole words, so that long strings are read four bytes at a time. */
+  private readonly words: Int32Array;
+  /** How many bytes of the first word lie before the body. */
+  private readonly lead: number;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.length = bytes.byteLength;
+    this.lead = bytes.byteOffset & 3;
+    this.words = new Int32Array(bytes.buffer, bytes.byteOffset - this.lead, (this.lead + bytes.byteLength) >> 2);
+  }
+
+  /**
+   * The byte there. 0 behind the end, which JSON allows nowhere, so that no reader has to test for the end. The index is
+   * compared first: one read out of bounds would slow every later read of the process down.
+   */
+  byte(at: number): number {
+    return at < this.length ? (this.bytes[at] ?? 0) : 0;
+  }
+
+  /** The text of the string that stands there, quotes included in the range. */
+  text(start: number, end: number): string {
+    return JSON.parse(this.bytes.toString('utf8', start, end)) as string;
+  }
+
+  /** Whether the string that stands there says `ascii`, written with escapes or without. */
+  says(start: number, end: number, ascii: string): boolean {
+    const length = end - start - 2;
+    if (length !== ascii.length) return length > ascii.length && length <= 6 * ascii.length && this.text(start, end) === ascii;
+    for (let index = 0; index < length; index++) {
+      if (this.bytes[start + 1 + index] !== ascii.charCodeAt(index)) return false;
+    }
+    return true;
+  }
+
+  isComma(at: number): boolean {
+    return this.byte(at) === COMMA;
+  }
+  isNull(at: number): boolean {
+    return this.byte(at) === 0x6e;
+  }
+  isString(at: number): boolean {
+    return this.byte(at) === QUOTE;
+  }
+  isObject(at: number): boolean {
+    return this.byte(at) === OPEN_BRACE;
+  }
+  isArray(at: number): boolean {
+    return this.byte(at) === OPEN_BRACKET;
+  }
+
+  skipSpace(start: number): number {
+    const { bytes, length } = this;
+    let at = start;
+    while (at < length && SPACE[bytes[at] ?? 0] !== 0) at++;
+    return at;
+  }
+
+  /** Index of the last byte before `at` that is not white space. */
+  lastBefore(at: number): number {
+    let before = at - 1;
+    while (before >= 0 && SPACE[this.byte(before)] !== 0) before--;
+    return before;
+  }
+
+  /** Visits the members of the object that opens at `open`, in order. `depth` is the object's own; 0: checked before. */
+  eachMember(open: number, visit: (member: Member) => void, depth = 0): number {
+    let at = this.skipSpace(open + 1);
+    if (this.byte(at) === CLOSE_BRACE) return at + 1;
+    for (;;) {
+      const keyStart = at;
+      const keyEnd = this.endOfKey(at);
+      const valueStart = this.startOfValue(keyEnd);
+      const valueEnd = this.endOfValue(valueStart, depth);
+      visit({ keyStart, keyEnd, valueStart, valueEnd });
+      at = this.skipSpace(valueEnd);
+      if (this.byte(at) === CLOSE_BRACE) return at + 1;
+      if (this.byte(at) !== COMMA) throw this.fault(at, 'a comma or "}"');
+      at = this.skipSpace(at + 1);
+    }
+  }
+
+  /** Visits the elements of the array that opens at `open`, in order. `depth` is the array's own; 0: checked before. */
+  eachElement(open: number, visit: (start: number, end: number) => void, depth = 0): number {
+    let at = this.skipSpace(open + 1);
+    if (this.byte(at) === CLOSE_BRACKET) return at + 1;
+    for (;;) {
+      const end = this.endOfValue(at, depth);
+      visit(at, end);
+      at = this.skipSpace(end);
+      if (this.byte(at) === CLOSE_BRACKET) return at + 1;
+      if (this.byte(at) !== COMMA) throw this.fault(at, 'a comma or "]"');
+      at = this.skipSpace(at + 1);
+    }
+  }
+
+  /** `depth` is that of what the value stands in. */
+  endOfValue(start: number, depth: number): number {
+    const byte = this.byte(start);
+    if (byte === QUOTE) return this.endOfString(start);
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.endOfContainer(start, depth);
+    return this.endOfScalar(start);
+  }
+
+  private endOfContainer(start: number, depth: number): number {
+    let at = start;
+    let open = 0;
+    for (;;) {
+      let byte = this.byte(at);
+      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (depth + ++open > MAX_DEPTH) throw invalidBody(`nests deeper than ${MAX_DEPTH} levels at byte ${at}`);
+        // Both brackets are followed by their closing ones at a distance of 2.
+        awaited[open] = byte + 2;
+        at = this.skipSpace(at + 1);
+        if (this.byte(at) !== byte + 2) {
+          if (byte === OPEN_BRACE) at = this.startOfValue(this.endOfKey(at));
+          continue;
+        }
+      } else {
+        at = byte === QUOTE ? this.endOfString(at) : this.endOfScalar(at);
+        at = this.skipSpace(at);
+      }
+      while ((byte = this.byte(at)) !== COMMA) {
+        if (byte !== awaited[open]) throw this.fault(at, awaited[open] === CLOSE_BRACE ? 'a comma or "}"' : 'a comma or "]"');
+        if (--open === 0) return at + 1;
+        at = this.skipSpace(at + 1);
+      }
+      at = this.skipSpace(at + 1);
+      if (awaited[open] === CLOSE_BRACE) at = this.startOfValue(this.endOfKey(at));
+    }
+  }
+
+  private endOfKey(start: number): number {
+    if (this.byte(start) !== QUOTE) throw this.fault(start, 'a name in double quotes');
+    return this.endOfString(start);
+  }
+
+  private startOfValue(keyEnd: number): number {
+    const at = this.skipSpace(keyEnd);
+    if (this.byte(at) !== COLON) throw this.fault(at, 'a colon');
+    return this.skipSpace(at + 1);
+  }
+
+  private endOfString(start: number): number {
+    let at = this.skipPlain(start + 1);
+    for (;;) {
+      const byte = this.byte(at);
+      if (byte === QUOTE) return at + 1;
+      if (byte !== BACKSLASH) throw this.fault(at, 'the rest of a string, with control characters escaped,');
+      at = this.skipPlain(this.endOfEscape(at));
+    }
+  }
+
+  /** Index of the first byte that is a quote, a backslash, a control character or the end. */
+  private skipPlain(start: number): number {
+    const { bytes, words, lead, length } = this;
+    let at = start;
+    // Short strings end before words pay, so the first bytes are looked at one by one, up to where a word begins.
+    const aligned = Math.min(((start + lead + 11) & ~3) - lead, length);
+    while (at < aligned) {
+      if (PLAIN[bytes[at] ?? 0] === 0) return at;
+      at++;
+    }
+    let word = (at + lead) >> 2;
+    const end = words.length;
+    while (word < end) {
+      const four = words[word] ?? 0;
+      // The high bit of a byte becomes 1 where the byte is below 0x20 or the quote (left), or the backslash (right);
+      // a borrow may set it falsely, but only behind a true one, and bytes from 0x80 up are masked out.
+      if (((((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & ~four & 0x80808080) !== 0) break;
+      word++;
+    }
+    at = Math.max(at, (word << 2) - lead);
+    while (at < length && PLAIN[bytes[at] ?? 0] !== 0) at++;
+    return at;
+  }
+
+  private endOfEscape(backslash: number): number {
+    const byte = this.byte(backslash + 1);
+    if (SHORT_ESCAPES.has(byte)) return backslash + 2;
+    if (byte !== 0x75) throw this.fault(backslash + 1, 'a valid escape');
+    for (let at = backslash + 2; at < backslash + 6; at++) {
+      if (!isHex(this.byte(at))) throw this.fault(at, 'a hexadecimal digit');
+    }
+    return backslash + 6;
+  }
+
+  private endOfScalar(start: number): number {
+    const byte = this.byte(start);
+    if (isDigit(byte) || byte === MINUS) return this.endOfNumber(start);
+    const literal = LITERALS.get(byte);
+    if (literal === undefined) throw this.fault(start, 'a value');
+    for (let index = 1; index < literal.length; index++) {
+      if (this.byte(start + index) !== literal[index]) throw this.fault(start + index, `the rest of ${literal.toString()}`);
+    }
+    return start + literal.length;
+  }
+
+  private endOfNumber(start: number): number {
+    let at = this.byte(start) === MINUS ? start + 1 : start;
+    at = this.byte(at) === ZERO ? at + 1 : this.endOfDigits(at);
+    if (this.byte(at) === POINT) at = this.endOfDigits(at + 1);
+    if ((this.byte(at) | 0x20) === 0x65) {
+      const sign = this.byte(at + 1);
+      at = this.endOfDigits(sign === PLUS || sign === MINUS ? at + 2 : at + 1);
+    }
+    return at;
+  }
+
+  private endOfDigits(start: number): number {
+    if (!isDigit(this.byte(start))) throw this.fault(start, 'a digit');
+    const { bytes, length } = this;
+    let at = start + 1;
+    while (at < length && isDigit(bytes[at] ?? 0)) at++;
+    return at;
+  }
+
+  private fault(at: number, expected: string): Error {
+    const place = at < this.bytes.length ? `at byte ${at}` : `at its end, byte ${at},`;
+    return invalidBody(`is not valid JSON: ${place} ${expected} was expected`);
+  }
+}

@@ -1,0 +1,72 @@
+import type { CanonicalRequest, Operation } from '../../../../common/canonical/canonical-request.js';
+import type { Model, RoutingTable } from '../../../../common/config/routing-table.js';
+import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
+import { askForUsage } from './ask-for-usage.js';
+import { forceModel } from './force-model.js';
+import type { OpenAiRenderingTerms } from './open-ai-rendering.js';
+import { repairRequest } from './repair-request.js';
+import { requireModel, unknownModel } from './request-model.js';
+import { translateRerankRequest } from './rerank-translation.js';
+import { canonicalFrom, scanRequest, type ScannedRequest } from './scan-request.js';
+import { spliceBody } from './splice-body.js';
+
+/** A request that has been understood: what it means, what the engine is sent, how its answer is to be read. */
+export interface PreparedRequest {
+  readonly request: CanonicalRequest;
+  readonly model: Model;
+  readonly body: Uint8Array;
+  readonly terms: Omit<OpenAiRenderingTerms, 'context' | 'createdSeconds'>;
+}
+
+/**
+ * Reads an OpenAI request. The body goes on byte for byte, but for the edits that the engine or an alias needs, all of
+ * them made in one splice. Throws a GatewayProblem that names the fault.
+ */
+export function prepareRequest(
+  body: Buffer,
+  operation: Operation,
+  table: RoutingTable,
+  forcedModel: string | undefined,
+): PreparedRequest {
+  const scan = scanRequest(body);
+  const model = findModel(scan, operation, table, forcedModel);
+  const { engine } = model.upstream;
+  const generates = operation === 'chat' || operation === 'completions';
+  const usageAdded = generates && scan.stream && !scan.includeUsage;
+  const edits = [
+    ...(forcedModel === undefined ? [] : forceModel(scan, forcedModel)),
+    ...(usageAdded ? askForUsage(scan) : []),
+    ...repairRequest(engine, operation, scan),
+  ];
+  const ranking = operation === 'rerank' && engine === 'tei' ? translateRerank(body, scan, model.id) : undefined;
+  const request = canonicalFrom(scan, operation, model.id, body.length);
+  return {
+    request,
+    model,
+    body: ranking?.body ?? spliceBody(body, edits),
+    terms: {
+      engine,
+      operation,
+      model: model.id,
+      stream: request.stream,
+      choices: scan.n ?? 1,
+      usageWanted: scan.includeUsage,
+      usageAdded,
+      vectors: scan.encodingFormat === 'base64' ? 'base64' : 'float',
+      ...(ranking === undefined ? {} : { restore: ranking.restore }),
+    },
+  };
+}
+
+function findModel(scan: ScannedRequest, operation: Operation, table: RoutingTable, forcedModel: string | undefined): Model {
+  const valid = table.modelsFor(operation);
+  const id = forcedModel ?? requireModel(scan, valid);
+  const model = table.model(id);
+  if (model === undefined) throw unknownModel(id, valid);
+  if (model.operations.has(operation)) return model;
+  throw new GatewayProblem('unsupported-operation', {
+    detail: `The model ${JSON.stringify(id)} does not do ${operation}.`,
+    param: 'model',
+    extensions: { valid_models: valid },
+  });
+}

@@ -1,0 +1,181 @@
+import { isUtf8 } from 'node:buffer';
+import type { CanonicalRequest, Operation } from '../../../../common/canonical/canonical-request.js';
+import { invalidBody, invalidField } from './body-problems.js';
+import { JsonBytes, type Member } from './json-bytes.js';
+import { MemberReader, onlyMember, type MemberName, type RequestMembers } from './request-members.js';
+
+/** The few members of a request that routing, admission and the repairs need. The body itself stays bytes. */
+export interface ScannedRequest {
+  readonly json: JsonBytes;
+  /** Index of the brace that opens the body. */
+  readonly open: number;
+  /** The body has no member at all. */
+  readonly empty: boolean;
+  /** Where a member stands; undefined: it is absent. */
+  member(name: MemberName): Member | undefined;
+  /** A member that readers who ignore case take for `model`, though it is not spelled so. */
+  readonly miscasedModel: Member | undefined;
+  readonly stream: boolean;
+  /** `stream_options.include_usage` is true. */
+  readonly includeUsage: boolean;
+  /** Tokens. */
+  readonly maxTokens: number | undefined;
+  /** Tokens. Counts before `maxTokens` where both are there, as in the engines. */
+  readonly maxCompletionTokens: number | undefined;
+  readonly n: number | undefined;
+  readonly bestOf: number | undefined;
+  /** How many prompts `prompt` holds: more than 1 for a list of texts or of token lists. */
+  readonly promptCount: number;
+  /** `tools` is there and holds nothing. */
+  readonly toolsEmpty: boolean;
+  /** How the vectors of an answer are written; undefined: not said. */
+  readonly encodingFormat: string | undefined;
+}
+
+/** Digits of a count; longer numbers are no counts, and are not converted. */
+const MAX_COUNT_BYTES = 32;
+const MAX_FORMAT_BYTES = 64;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Checks the whole body as JSON and reads what the gateway needs of it. Throws `invalid-body` or `invalid-request`. */
+export function scanRequest(body: Uint8Array): ScannedRequest {
+  refuseOtherEncodings(body);
+  const json = new JsonBytes(body);
+  const open = json.skipSpace(0);
+  if (!json.isObject(open)) throw invalidBody(`has to be a JSON object: at byte ${open} "{" was expected`);
+  const members = new MemberReader(json);
+  const end = json.skipSpace(members.read(open));
+  if (end !== body.length) throw invalidBody(`is not valid JSON: at byte ${end} the end of the body was expected`);
+  return new FieldReader(json, members, open).read();
+}
+
+/** What the pool and the budget are told. `model` and `promptBytes` come from whoever looked the model up. */
+export function canonicalFrom(
+  scan: ScannedRequest,
+  operation: Operation,
+  model: string,
+  promptBytes: number,
+): CanonicalRequest {
+  const generates = operation === 'chat' || operation === 'completions';
+  const asked = operation === 'chat' ? (scan.maxCompletionTokens ?? scan.maxTokens) : scan.maxTokens;
+  const prompts = operation === 'completions' ? scan.promptCount : 1;
+  return {
+    operation,
+    model,
+    stream: generates && scan.stream,
+    maxOutputTokens: generates ? asked : undefined,
+    choices: generates ? prompts * Math.max(1, scan.n ?? 1, scan.bestOf ?? 1) : 1,
+    promptBytes,
+  };
+}
+
+function refuseOtherEncodings(body: Uint8Array): void {
+  if (body.length === 0) throw invalidBody('is empty; a JSON object was expected');
+  if (BOM.every((byte, index) => body[index] === byte)) throw invalidBody('begins with a byte order mark, which JSON does not allow');
+  // An ASCII character is where JSON begins; in UTF-16 and UTF-32 a zero byte stands beside it.
+  if (body[0] === 0 || body[1] === 0 || (body[0] ?? 0) >= 0xfe) throw invalidBody('is not UTF-8 but looks like UTF-16 or UTF-32');
+  if (!isUtf8(body)) throw invalidBody('is not valid UTF-8');
+}
+
+/** Reads the values of the members that were found, each with its type checked. */
+class FieldReader {
+  constructor(
+    private readonly json: JsonBytes,
+    private readonly members: RequestMembers,
+    private readonly open: number,
+  ) {}
+
+  read(): ScannedRequest {
+    const { json, open } = this;
+    const { found, miscasedModel } = this.members;
+    return {
+      json,
+      open,
+      empty: json.byte(json.skipSpace(open + 1)) === 0x7d,
+      member: (name) => found.get(name),
+      miscasedModel,
+      stream: this.boolean('stream', this.valueOf('stream')),
+      includeUsage: this.includeUsage(),
+      maxTokens: this.count('max_tokens'),
+      maxCompletionTokens: this.count('max_completion_tokens'),
+      n: this.count('n'),
+      bestOf: this.count('best_of'),
+      promptCount: this.promptCount(),
+      toolsEmpty: this.isEmptyArray(this.valueOf('tools')),
+      encodingFormat: this.encodingFormat(),
+    };
+  }
+
+  /** The member's place, unless it is absent or null, which mean the same. */
+  private valueOf(name: MemberName): Member | undefined {
+    return this.unlessNull(this.members.found.get(name));
+  }
+
+  private unlessNull(member: Member | undefined): Member | undefined {
+    return member === undefined || this.json.isNull(member.valueStart) ? undefined : member;
+  }
+
+  private boolean(path: string, member: Member | undefined): boolean {
+    if (member === undefined) return false;
+    const first = this.json.byte(member.valueStart);
+    if (first !== 0x74 && first !== 0x66) throw invalidField(path, 'has to be true, false or null');
+    return first === 0x74;
+  }
+
+  private count(name: MemberName): number | undefined {
+    const member = this.valueOf(name);
+    if (member === undefined) return undefined;
+    const { valueStart, valueEnd } = member;
+    const short = valueEnd - valueStart <= MAX_COUNT_BYTES;
+    const value = short ? Number(this.json.bytes.toString('latin1', valueStart, valueEnd)) : NaN;
+    // A short string or array never reads as a number here: its quote or bracket makes it NaN.
+    if (!Number.isSafeInteger(value) || value < 0) throw invalidField(name, 'has to be a whole number of at least 0, or null');
+    return value + 0;
+  }
+
+  private includeUsage(): boolean {
+    const options = this.valueOf('stream_options');
+    if (options === undefined) return false;
+    if (!this.json.isObject(options.valueStart)) throw invalidField('stream_options', 'has to be an object or null');
+    const path = 'stream_options.include_usage';
+    return this.boolean(path, this.unlessNull(onlyMember(this.json, options.valueStart, 'include_usage', path)));
+  }
+
+  private promptCount(): number {
+    const prompt = this.valueOf('prompt');
+    if (prompt === undefined || !this.json.isArray(prompt.valueStart)) return 1;
+    const first = this.json.skipSpace(prompt.valueStart + 1);
+    if (this.json.isArray(first)) return this.bracketsIn(first, prompt.valueEnd);
+    // A list of numbers is one prompt, written as tokens.
+    if (!this.json.isString(first)) return 1;
+    let count = 0;
+    this.json.eachElement(prompt.valueStart, () => count++);
+    return count;
+  }
+
+  /** Token lists hold numbers alone, so that each has one bracket. What else stands there, no engine takes. */
+  private bracketsIn(start: number, end: number): number {
+    const { bytes } = this.json;
+    let count = 0;
+    for (let at = start; at < end; at++) {
+      if (bytes[at] === 0x5b) count++;
+    }
+    return count;
+  }
+
+  private isEmptyArray(member: Member | undefined): boolean {
+    return (
+      member !== undefined &&
+      this.json.isArray(member.valueStart) &&
+      this.json.skipSpace(member.valueStart + 1) === member.valueEnd - 1
+    );
+  }
+
+  private encodingFormat(): string | undefined {
+    const member = this.valueOf('encoding_format');
+    if (member === undefined) return undefined;
+    const { valueStart, valueEnd } = member;
+    if (!this.json.isString(valueStart)) throw invalidField('encoding_format', 'has to be a string or null');
+    return valueEnd - valueStart > MAX_FORMAT_BYTES ? undefined : this.json.text(valueStart, valueEnd);
+  }
+}

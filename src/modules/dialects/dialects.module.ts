@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { ServerConfig } from '../../common/config/server.config.js';
+import { AdmissionModule } from '../admission/admission.module.js';
+import { AuthModule } from '../auth/auth.module.js';
+import { ProxyModule } from '../proxy/proxy.module.js';
+import { ModelsController } from './models.controller.js';
+import { OpenAiController } from './openai.controller.js';
+import { ProblemFilter } from './problem.filter.js';
+import { ProblemRenderer } from './problem-renderer.js';
+
+/** How callers speak. */
+@Module({
+  imports: [AuthModule, AdmissionModule, ProxyModule],
+  controllers: [OpenAiController, ModelsController],
+  providers: [
+    { provide: APP_FILTER, useClass: ProblemFilter },
+    {
+      provide: ProblemRenderer,
+      inject: [ServerConfig],
+      useFactory: (server: ServerConfig) => new ProblemRenderer(server.problemBase),
+    },
+  ],
+  exports: [ProblemRenderer],
+})
+export class DialectsModule {}

@@ -1,0 +1,62 @@
+import { Controller, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Operation } from '../../common/canonical/canonical-request.js';
+import { RoutingTable } from '../../common/config/routing-table.js';
+import { SlotController } from '../admission/slot-controller.js';
+import { RequireScope } from '../auth/require-scope.decorator.js';
+import type { Exchange } from '../proxy/exchange.js';
+import { openExchange } from '../proxy/open-exchange.js';
+import { Relay } from '../proxy/relay.js';
+import { OpenAiRendering } from './core/openai/open-ai-rendering.js';
+import { prepareRequest } from './core/openai/prepare-request.js';
+import { ProblemRenderer } from './problem-renderer.js';
+
+/** The OpenAI dialect: the caller's bytes on to the engine, the engine's bytes back. */
+@Controller('v1')
+export class OpenAiController {
+  constructor(
+    private readonly table: RoutingTable,
+    private readonly slots: SlotController,
+    private readonly relay: Relay,
+    private readonly problems: ProblemRenderer,
+  ) {}
+
+  @Post('chat/completions')
+  @RequireScope({ operation: 'chat' })
+  chat(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.#serve('chat', '/v1/chat/completions', openExchange(request, reply));
+  }
+
+  @Post('completions')
+  @RequireScope({ operation: 'completions' })
+  completions(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.#serve('completions', '/v1/completions', openExchange(request, reply));
+  }
+
+  @Post('embeddings')
+  @RequireScope({ operation: 'embeddings' })
+  embeddings(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.#serve('embeddings', '/v1/embeddings', openExchange(request, reply));
+  }
+
+  @Post('rerank')
+  @RequireScope({ operation: 'rerank' })
+  rerank(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.#serve('rerank', '/v1/rerank', openExchange(request, reply));
+  }
+
+  /** The whole line of a request. */
+  async #serve(operation: Operation, route: string, exchange: Exchange): Promise<void> {
+    const { path, maxBodyBytes, timeouts } = this.table.operation(operation);
+    exchange.asks('openai', operation, route);
+    const bytes = await exchange.readJson(maxBodyBytes);
+    const { model, body, terms } = prepareRequest(bytes, operation, this.table, exchange.forcedModel);
+    exchange.routed(model.id, model.upstream.name);
+    using slot = await this.slots.acquire(model.upstream.name, exchange.caller, exchange.signal);
+    exchange.admitted(slot.waitedMs);
+    const context = { requestId: exchange.requestId, problemBase: this.problems.problemBase };
+    const rendering = new OpenAiRendering({ ...terms, context, createdSeconds: Math.floor(Date.now() / 1000) });
+    const call = { method: 'POST', path, headers: exchange.engineHeaders(), body };
+    await this.relay.send({ upstream: model.upstream, timeouts }, call, exchange, rendering);
+  }
+}

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
+import { ClientGone } from '../proxy/client-gone.js';
+import { exchangeOf } from '../proxy/exchange.js';
+import { ProblemRenderer } from './problem-renderer.js';
+
+/** Any error, answered in the route's dialect. Whoever left gets no answer. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(private readonly renderer: ProblemRenderer) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const reply = http.getResponse<FastifyReply>();
+    reply.hijack();
+    const exchange = exchangeOf(http.getRequest<{ raw: IncomingMessage }>().raw);
+    if (error instanceof ClientGone) return;
+    const problem = problemOf(error);
+    exchange.record.problem = problem.code;
+    exchange.record.cause = problem.options.cause;
+    if (exchange.started) exchange.endFailed(undefined);
+    else exchange.sendWhole(this.renderer.render(problem, exchange.requestId), problem);
+  }
+}
+
+/** The framework's own errors in our words: it refuses media types and targets before a handler can. */
+function problemOf(error: unknown): GatewayProblem {
+  const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
+  switch (status) {
+    case 400:
+      return new GatewayProblem('invalid-request-head', { detail: 'The request is not valid HTTP.', cause: error, closeConnection: true });
+    case 404:
+      return new GatewayProblem('not-found', { detail: 'There is nothing at this path.' });
+    case 415:
+      return new GatewayProblem('unsupported-media-type', {
+        detail: 'The body must be sent with Content-Type: application/json, in UTF-8.',
+        closeConnection: true,
+      });
+    default:
+      return problemFrom(error);
+  }
+}
+
+const statusOf = (error: unknown): number | undefined => {
+  if (error instanceof GatewayProblem || typeof error !== 'object' || error === null) return undefined;
+  return 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined;
+};

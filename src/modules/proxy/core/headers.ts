@@ -1,0 +1,182 @@
+import { isIP } from 'node:net';
+
+/** RFC 9110 section 7.6.1, RFC 9112 and their relatives: fields that belong to one connection. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'expect',
+  'content-length',
+  'host',
+]);
+/** Fields by which somebody else decides who calls or where it goes; the gateway derives them itself or not at all. */
+const NEVER_UP = new Set([
+  'authorization',
+  'cookie',
+  'x-api-key',
+  'api-key',
+  'apikey',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-prefix',
+  'x-forwarded-proto',
+  'x-forwarded-scheme',
+  'x-forwarded-server',
+  'x-forwarded-user',
+  'x-forwarded-email',
+  'x-forwarded-groups',
+  'x-forwarded-access-token',
+  'x-forwarded-preferred-username',
+  'x-real-ip',
+  'x-client-ip',
+  'x-original-url',
+  'x-original-uri',
+  'x-original-host',
+  'x-rewrite-url',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-request-id',
+  'x-user',
+  'x-user-id',
+  'x-tenant',
+  'x-tenant-id',
+  'x-consumer',
+  'x-consumer-id',
+  'x-consumer-username',
+  'x-band',
+  'x-priority',
+  'x-scope',
+  'x-scopes',
+]);
+const NEVER_UP_PREFIXES = ['x-llmgw-', 'x-authentik-', 'x-auth-request-', 'x-consumer-', 'x-sim-'];
+/** What an upstream says about itself or the connection; never the client's business. */
+const NEVER_DOWN = new Set([
+  'server',
+  'x-powered-by',
+  'alt-svc',
+  'set-cookie',
+  'www-authenticate',
+  'strict-transport-security',
+  'x-request-id',
+  'request-id',
+  'ratelimit',
+  'ratelimit-policy',
+]);
+/** Fields of a caller that engines may see, in the order they are sent. */
+const ENGINE_FIELDS = ['accept', 'user-agent', 'traceparent', 'tracestate'] as const;
+
+/** The fields named in `Connection`, lower case (RFC 9110 section 7.6.1). */
+function connectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined;
+  return new Set(connection.toLowerCase().split(',').map((name) => name.trim()));
+}
+
+/** Everything about the client's side that its forwarding fields need. */
+export interface Peer {
+  /** Textual address of the socket's other end. */
+  readonly address: string;
+  /** It is one of the configured proxies: its word about who stands behind it counts. */
+  readonly trusted: boolean;
+}
+
+/** The request fields that this file reads, lower-case names. */
+export type RequestFields = Readonly<Record<string, string | string[] | undefined>>;
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : value?.[0];
+
+/**
+ * X-Forwarded-For, -Proto, -Host and Forwarded (RFC 7239) for the upstream: extended behind a trusted proxy, replaced
+ * by the gateway's own view for anyone else.
+ */
+export function forwardingFields(fields: RequestFields, peer: Peer): string[] {
+  const before = (name: string): string | undefined => (peer.trusted ? single(fields[name]) : undefined);
+  const chain = before('x-forwarded-for');
+  const forwarded = before('forwarded');
+  const out = [
+    'x-forwarded-for',
+    chain === undefined ? peer.address : `${chain}, ${peer.address}`,
+    'x-forwarded-proto',
+    before('x-forwarded-proto') ?? 'http',
+    'x-forwarded-host',
+    before('x-forwarded-host') ?? single(fields['host']) ?? '',
+  ];
+  if (forwarded !== undefined) {
+    const node = isIP(peer.address) === 6 ? `"[${peer.address}]"` : peer.address;
+    out.push('forwarded', `${forwarded}, for=${node}`);
+  }
+  return out;
+}
+
+/** What an engine is sent of a caller's fields: an allow-list, the forwarding fields, the request id. */
+export function engineRequestHeaders(fields: RequestFields, peer: Peer, requestId: string): string[] {
+  const out = ['content-type', 'application/json', 'x-request-id', requestId];
+  for (const name of ENGINE_FIELDS) {
+    const value = fields[name];
+    if (typeof value === 'string') out.push(name, value);
+  }
+  out.push(...forwardingFields(fields, peer));
+  return out;
+}
+
+/**
+ * What a plain upstream is sent: every field but those of the connection, of credentials, of identity, routing and
+ * forwarding, in dash or underscore spelling. `forward` names credentials that may cross after all.
+ */
+export function proxyRequestHeaders(
+  raw: readonly string[],
+  fields: RequestFields,
+  peer: Peer,
+  requestId: string,
+  forward: readonly string[] | undefined,
+): string[] {
+  const named = connectionNames(single(fields['connection']));
+  const out: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = (raw[i] ?? '').toLowerCase();
+    if (forward?.includes(name) !== true && staysHere(name, named)) continue;
+    out.push(name, raw[i + 1] ?? '');
+  }
+  out.push('x-request-id', requestId, ...forwardingFields(fields, peer));
+  return out;
+}
+
+function staysHere(name: string, named: ReadonlySet<string> | undefined): boolean {
+  if (HOP_BY_HOP.has(name)) return true;
+  // A field the upstream needs for the body still crosses when a caller names it in Connection.
+  if (named?.has(name) === true && name !== 'content-type' && name !== 'traceparent') return true;
+  const spelled = name.replaceAll('_', '-');
+  return NEVER_UP.has(spelled) || NEVER_UP_PREFIXES.some((prefix) => spelled.startsWith(prefix));
+}
+
+/** What a plain upstream's answer may carry to the client, as name, value, name, value. */
+export function proxyResponseHeaders(
+  fields: Readonly<Record<string, string | readonly string[] | undefined>>,
+  forward: readonly string[] | undefined,
+): string[] {
+  const connection = fields['connection'];
+  const named = connectionNames(typeof connection === 'string' ? connection : connection?.join(','));
+  const out: string[] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined || named?.has(name) === true) continue;
+    // The length is kept, so that a cut answer is one for the client too; undici refuses it beside a transfer coding.
+    if (HOP_BY_HOP.has(name) && name !== 'content-length') continue;
+    if (forward?.includes(name) !== true && (NEVER_DOWN.has(name) || name.startsWith('x-accel-'))) continue;
+    if (typeof value === 'string') out.push(name, value);
+    else for (const one of value) out.push(name, one);
+  }
+  return out;
+}
+
+/** RFC 9110 field value, as this gateway writes it: visible ASCII, space, tab and Latin-1; no CR, LF or NUL. */
+export const isFieldValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);

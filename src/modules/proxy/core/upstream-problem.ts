@@ -1,0 +1,44 @@
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
+import type { UpstreamOutcome } from '../../../common/request-record.js';
+
+/** How a call failed before its answer was complete. */
+export interface UpstreamFailure {
+  readonly problem: GatewayProblem;
+  readonly outcome: UpstreamOutcome;
+}
+
+const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+const NO_CONNECTION = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL']);
+const INVALID = /^(?:HPE_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH|INFO|INVALID))/;
+
+const codeOf = (error: unknown): string => {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+};
+
+/**
+ * What an error of the HTTP client means for the caller. Addresses and library texts stay in the cause. `midway`: part
+ * of the answer has been passed on already.
+ */
+export function upstreamFailure(error: unknown, midway: boolean): UpstreamFailure {
+  if (error instanceof GatewayProblem) return { problem: error, outcome: 'server_error' };
+  const code = codeOf(error);
+  if (TIMEOUTS.has(code)) {
+    const detail = 'The engine did not answer in time (upstream timeout).';
+    return { problem: new GatewayProblem('upstream-timeout', { detail, cause: error }), outcome: 'timeout' };
+  }
+  if (NO_CONNECTION.has(code)) {
+    const detail = 'The engine could not be reached (server_error).';
+    return { problem: new GatewayProblem('upstream-unreachable', { detail, cause: error }), outcome: 'refused' };
+  }
+  if (INVALID.test(code)) {
+    const detail = 'The engine sent something that is not HTTP (server_error).';
+    return { problem: new GatewayProblem('upstream-invalid', { detail, cause: error }), outcome: 'server_error' };
+  }
+  if (midway) {
+    const detail = 'The engine broke off in the middle of its answer (server_error).';
+    return { problem: new GatewayProblem('upstream-failed', { detail, cause: error }), outcome: 'reset' };
+  }
+  const detail = 'The engine closed the connection without an answer (server_error).';
+  return { problem: new GatewayProblem('upstream-unreachable', { detail, cause: error }), outcome: 'reset' };
+}

@@ -1,0 +1,74 @@
+import { Pool, type Dispatcher } from 'undici';
+import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
+import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
+import type { EngineCall } from '../../common/canonical/engine-call.js';
+
+export type EngineHandler = Dispatcher.DispatchHandler;
+export type EngineController = Dispatcher.DispatchController;
+
+/** Below what engines' servers keep an idle socket (uvicorn 5 s, Go 3 min): the gateway is the side that lets go. */
+const IDLE_SOCKET_MS = 4000;
+/** A name may point elsewhere by now: no connection is used longer than this for new requests. */
+const SOCKET_LIFE_MS = 30_000;
+/** TCP keep-alive after this silence; Linux, as Node sets it, then gives up after ten probes a second apart. */
+const KEEP_ALIVE_DELAY_MS = 30_000;
+const MAX_RESPONSE_HEAD_BYTES = 64 * 1024;
+
+/**
+ * The sockets to every upstream. Nothing of undici's own timeouts, redirects, retries or proxies is left in force:
+ * `dispatch` takes what the configuration says for the operation.
+ */
+export class EngineClient {
+  readonly #pools = new Map<string, Pool>();
+
+  /**
+   * Sends a call on a pooled connection. The handler gets every event synchronously, and exactly one of its
+   * `onResponseEnd` and `onResponseError`.
+   */
+  dispatch(upstream: UpstreamConfig, timeouts: TimeoutsConfig, call: EngineCall, handler: EngineHandler): void {
+    this.#pool(upstream, timeouts.connectMs).dispatch(
+      {
+        path: call.path,
+        method: call.method as Dispatcher.HttpMethod,
+        headers: call.headers as string[],
+        body: call.body ?? null,
+        headersTimeout: timeouts.readMs,
+        bodyTimeout: timeouts.readMs,
+      },
+      handler,
+    );
+  }
+
+  /** Closes every socket, whatever runs on it. */
+  async close(): Promise<void> {
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  #pool(upstream: UpstreamConfig, connectMs: number): Pool {
+    const key = `${upstream.name} ${connectMs}`;
+    let pool = this.#pools.get(key);
+    if (pool === undefined) {
+      pool = openPool(upstream, connectMs);
+      this.#pools.set(key, pool);
+    }
+    return pool;
+  }
+}
+
+function openPool(upstream: UpstreamConfig, connectMs: number): Pool {
+  return new Pool(new URL(upstream.url).origin, {
+    connections: upstream.connections,
+    pipelining: 1,
+    allowH2: false,
+    clientTtl: SOCKET_LIFE_MS,
+    keepAliveTimeout: IDLE_SOCKET_MS,
+    keepAliveMaxTimeout: IDLE_SOCKET_MS,
+    keepAliveTimeoutThreshold: 1000,
+    maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: connectMs, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS },
+  });
+}

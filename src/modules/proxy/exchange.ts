@@ -1,0 +1,205 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../common/clock.js';
+import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { Principal } from '../../common/principal.js';
+import type { ResponseHead, WholeResponse } from '../../common/rendering.js';
+import type { RequestRecord } from '../../common/request-record.js';
+import type { BodyMemory } from './body-memory.js';
+import { ClientGone } from './client-gone.js';
+import { requireJson } from './core/body-checks.js';
+import { engineRequestHeaders, type Peer } from './core/headers.js';
+import { readBody, type BodyLimits } from './read-body.js';
+
+/** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
+const LINGER_MS = 500;
+const LINGER_BYTES = 512 * 1024;
+
+/** What all exchanges of one listener share. */
+export interface ExchangeContext {
+  readonly clock: Clock;
+  readonly bodyMemory: BodyMemory;
+  readonly bodyTimeoutMs: number;
+}
+
+/** One request and its response on the wire. It lives as long as the response, and is the only one to write to it. */
+export class Exchange {
+  /** Aborts with ClientGone when the client closes before its response is complete. */
+  readonly signal: AbortSignal;
+  /** The model that the matched path forces, whatever the body says. */
+  forcedModel: string | undefined;
+  #gone = false;
+  #answered = false;
+  #heldBytes = 0;
+  readonly #abort = new AbortController();
+
+  constructor(
+    readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+    readonly record: RequestRecord,
+    readonly peer: Peer,
+    private readonly context: ExchangeContext,
+  ) {
+    this.signal = this.#abort.signal;
+    response.once('close', () => this.#closed());
+  }
+
+  get clock(): Clock {
+    return this.context.clock;
+  }
+
+  /** Who calls, as the guard of the matched route found. Throws where no guard has run. */
+  get caller(): Principal {
+    const { principal } = this.record;
+    if (principal === undefined) throw new Error('the route has no guard');
+    return principal;
+  }
+
+  get requestId(): string {
+    return this.record.requestId;
+  }
+
+  /** The client has left before its response was complete. */
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /** The head of the response has been written: an error can no longer have a status of its own. */
+  get started(): boolean {
+    return this.response.headersSent;
+  }
+
+  /** The whole body, which has to be announced as JSON. Rejects with a GatewayProblem, or ClientGone. */
+  readJson(limitBytes: number): Promise<Buffer> {
+    requireJson(this.request.headers);
+    return this.readBody(limitBytes);
+  }
+
+  /** What an engine may see of this request's fields. */
+  engineHeaders(): string[] {
+    return engineRequestHeaders(this.request.headers, this.peer, this.requestId);
+  }
+
+  /** The whole body, within the cap. Rejects with a GatewayProblem, or ClientGone. */
+  async readBody(limitBytes: number): Promise<Buffer> {
+    this.record.phase = 'upload';
+    const limits: BodyLimits = { limitBytes, timeoutMs: this.context.bodyTimeoutMs };
+    const reading = readBody(this.request, this.context.bodyMemory, limits, this.clock);
+    if (this.request.headers.expect !== undefined) this.response.writeContinue();
+    const body = await reading;
+    this.#heldBytes = body.heldBytes;
+    this.record.requestBytes = body.bytes.length;
+    return body.bytes;
+  }
+
+  /** What is asked, and in which dialect. An alias has named the route already. */
+  asks(dialect: string, operation: string, route: string): void {
+    this.record.dialect = dialect;
+    this.record.operation = operation;
+    if (this.forcedModel === undefined) this.record.route = route;
+  }
+
+  /** Where it goes: from here on it may have to wait. */
+  routed(model: string, upstream: string): void {
+    this.record.model = model;
+    this.record.upstream = upstream;
+    this.record.phase = 'queued';
+  }
+
+  /** Its slot was granted after so many milliseconds; 0: it did not have to wait. */
+  admitted(waitedMs: number): void {
+    this.record.queuedMs = waitedMs;
+    this.record.parked = waitedMs > 0;
+  }
+
+  /** Writes the head of a response whose body follows in pieces. */
+  writeHead(head: ResponseHead): void {
+    this.record.status = head.status;
+    this.response.writeHead(head.status, this.#withOwnFields(head.headers));
+  }
+
+  /** Writes a complete response; the connection closes behind it where what is left on it cannot be read. */
+  sendWhole(whole: WholeResponse, problem?: GatewayProblem): void {
+    if (this.#gone || this.started) return;
+    const closing = problem?.options.closeConnection === true || !this.request.complete;
+    const headers = this.#withOwnFields(whole.headers);
+    headers.push('content-length', String(whole.body.length));
+    if (closing) this.response.shouldKeepAlive = false;
+    this.record.status = whole.status;
+    this.record.responseBytes += whole.body.length;
+    this.response.writeHead(whole.status, headers);
+    if (closing && !this.request.complete) this.#linger(whole.body);
+    else this.response.end(whole.body);
+  }
+
+  /** Answers with a small JSON document that nobody may keep. */
+  sendJson(document: unknown): void {
+    const body = Buffer.from(JSON.stringify(document));
+    this.sendWhole({ status: 200, headers: ['content-type', 'application/json', 'cache-control', 'no-store'], body });
+  }
+
+  /** Ends a streamed response as a failed one: what `last` says, then the end of the connection. */
+  endFailed(last: Uint8Array | undefined): void {
+    if (last === undefined) {
+      this.response.destroy();
+      return;
+    }
+    this.record.responseBytes += last.length;
+    this.response.end(last, () => this.request.socket.destroySoon());
+  }
+
+  #withOwnFields(headers: readonly string[]): string[] {
+    const out = ['x-request-id', this.requestId, ...headers];
+    if (this.record.parked) out.push('x-llmgw-queue-ms', String(Math.round(this.record.queuedMs)));
+    return out;
+  }
+
+  /**
+   * Closing a socket with unread bytes makes the kernel send a reset, which may overtake the answer. So the answer is
+   * written, the rest of the upload is thrown away for a moment, and only then the response ends.
+   */
+  #linger(body: Uint8Array): void {
+    let leftBytes = LINGER_BYTES;
+    this.#answered = true;
+    const end = (): void => {
+      timer.cancel();
+      this.request.removeListener('data', discard);
+      this.response.end();
+    };
+    const discard = (part: Buffer): void => {
+      leftBytes -= part.length;
+      if (leftBytes < 0) end();
+    };
+    const timer = this.clock.after(LINGER_MS, end);
+    this.response.write(body);
+    this.request.on('data', discard);
+    this.request.once('end', end);
+    this.request.resume();
+  }
+
+  #closed(): void {
+    if (this.#heldBytes > 0) this.context.bodyMemory.giveBack(this.#heldBytes);
+    this.#heldBytes = 0;
+    if (!this.#answered && !this.response.writableEnded) this.#leave();
+    this.record.close(this.clock.now());
+  }
+
+  #leave(): void {
+    this.#gone = true;
+    this.record.clientGone = true;
+    this.#abort.abort(new ClientGone());
+  }
+}
+
+const exchanges = new WeakMap<IncomingMessage, Exchange>();
+
+/** Ties an exchange to its raw request. */
+export function attachExchange(exchange: Exchange): void {
+  exchanges.set(exchange.request, exchange);
+}
+
+/** The exchange of a raw request. Throws for one that did not come in by the front door. */
+export function exchangeOf(request: IncomingMessage): Exchange {
+  const exchange = exchanges.get(request);
+  if (exchange === undefined) throw new Error('the request has no exchange');
+  return exchange;
+}

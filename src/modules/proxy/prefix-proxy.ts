@@ -1,0 +1,52 @@
+import type { RoutingTable } from '../../common/config/routing-table.js';
+import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { SlotController } from '../admission/slot-controller.js';
+import { requireIdentity } from './core/body-checks.js';
+import { proxyRequestHeaders } from './core/headers.js';
+import { PlainRendering } from './core/plain-rendering.js';
+import { prefixOf, upstreamTarget } from './core/prefix-table.js';
+import { pathOf } from './request-head.js';
+import type { Exchange } from './exchange.js';
+import type { ProxiesConfig, ProxyConfig } from './proxies.config.js';
+import type { Relay } from './relay.js';
+
+/** Serves the plain capabilities under their path prefixes. */
+export class PrefixProxy {
+  constructor(
+    private readonly proxies: ProxiesConfig,
+    private readonly table: RoutingTable,
+    private readonly slots: SlotController,
+    private readonly relay: Relay,
+  ) {}
+
+  /** The prefix that a request target lies in. */
+  find(target: string): ProxyConfig | undefined {
+    return prefixOf(pathOf(target), this.proxies.all);
+  }
+
+  /** Sends a request to its prefix's upstream. Rejects with a GatewayProblem that has not been answered yet. */
+  async serve(proxy: ProxyConfig, exchange: Exchange): Promise<void> {
+    const { request, record, caller } = exchange;
+    const method = allowedMethod(request.method ?? '', proxy);
+    const target = request.url ?? '';
+    const path = upstreamTarget(target, pathOf(target), proxy);
+    const upstream = this.table.upstream(proxy.upstream);
+    record.upstream = upstream.name;
+    requireIdentity(request.headers);
+    const body = await exchange.readBody(proxy.maxBodyBytes);
+    const headers = proxyRequestHeaders(request.rawHeaders, request.headers, exchange.peer, exchange.requestId, proxy.forward);
+    record.phase = 'queued';
+    using slot = await this.slots.acquire(upstream.name, caller, exchange.signal);
+    exchange.admitted(slot.waitedMs);
+    const call = { method, path, headers, body: body.length > 0 ? body : undefined };
+    await this.relay.send({ upstream, timeouts: proxy.timeouts }, call, exchange, new PlainRendering(proxy.forward));
+  }
+}
+
+function allowedMethod(method: string, proxy: ProxyConfig): string {
+  if (proxy.methods.includes(method) || (method === 'HEAD' && proxy.methods.includes('GET'))) return method;
+  throw new GatewayProblem('method-not-allowed', {
+    detail: `${proxy.prefix} takes ${proxy.methods.join(', ')}.`,
+    headers: { Allow: proxy.methods.join(', ') },
+  });
+}

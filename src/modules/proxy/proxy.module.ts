@@ -1,0 +1,44 @@
+import { Module } from '@nestjs/common';
+import { systemClock } from '../../common/clock.js';
+import { RoutingTable } from '../../common/config/routing-table.js';
+import { ServerConfig } from '../../common/config/server.config.js';
+import { AdmissionModule } from '../admission/admission.module.js';
+import { SlotController } from '../admission/slot-controller.js';
+import { AuthModule } from '../auth/auth.module.js';
+import { CallerResolver } from '../auth/caller-resolver.js';
+import { BodyMemory, defaultBodyMemoryBytes } from './body-memory.js';
+import { EngineClient } from './engine-client.js';
+import { FixedPaths } from './fixed-paths.js';
+import { PrefixProxy } from './prefix-proxy.js';
+import { PrefixProxyController } from './prefix-proxy.controller.js';
+import { ProxiesConfig } from './proxies.config.js';
+import { Relay } from './relay.js';
+import { WebSocketProxy } from './websocket.js';
+
+/** Bytes in, bytes out: the sockets to the upstreams, and the plain prefixes. */
+@Module({
+  imports: [AuthModule, AdmissionModule],
+  controllers: [PrefixProxyController],
+  providers: [
+    EngineClient,
+    FixedPaths,
+    { provide: BodyMemory, inject: [ServerConfig], useFactory: bodyMemory },
+    { provide: Relay, inject: [EngineClient], useFactory: (engines: EngineClient) => new Relay(engines) },
+    { provide: PrefixProxy, inject: [ProxiesConfig, RoutingTable, SlotController, Relay], useFactory: prefixProxy },
+    { provide: WebSocketProxy, inject: [PrefixProxy, RoutingTable, SlotController, CallerResolver], useFactory: sockets },
+  ],
+  exports: [BodyMemory, EngineClient, FixedPaths, Relay, WebSocketProxy],
+})
+export class ProxyModule {}
+
+function bodyMemory(server: ServerConfig): BodyMemory {
+  return new BodyMemory(server.bodyMemoryBytes ?? defaultBodyMemoryBytes());
+}
+
+function prefixProxy(proxies: ProxiesConfig, table: RoutingTable, slots: SlotController, relay: Relay): PrefixProxy {
+  return new PrefixProxy(proxies, table, slots, relay);
+}
+
+function sockets(proxies: PrefixProxy, table: RoutingTable, slots: SlotController, callers: CallerResolver): WebSocketProxy {
+  return new WebSocketProxy(proxies, table, slots, callers, systemClock);
+}

@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../common/clock.js';
+import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { BodyMemory } from './body-memory.js';
+import { bodyTooLarge, declaredLength } from './core/body-checks.js';
+import { ClientGone } from './client-gone.js';
+
+export interface BodyLimits {
+  readonly limitBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** A body and what it holds of the common budget: whoever has it gives that back. */
+export interface HeldBody {
+  readonly bytes: Buffer;
+  readonly heldBytes: number;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+const memoryExhausted = (): GatewayProblem =>
+  new GatewayProblem('memory-exhausted', {
+    detail: 'Too many request bodies are being held: the gateway is overloaded.',
+    retryAfterSeconds: 5,
+    closeConnection: true,
+  });
+
+/**
+ * Reads a request's body into memory, within its cap, its time and the budget that all bodies share. Rejects with a
+ * GatewayProblem (413, 408, 503) or ClientGone, and then holds nothing.
+ */
+export function readBody(
+  request: IncomingMessage,
+  memory: BodyMemory,
+  limits: BodyLimits,
+  clock: Clock,
+): Promise<HeldBody> {
+  const declared = declaredLength(request.headers, limits.limitBytes);
+  if (declared === undefined && request.headers['transfer-encoding'] === undefined) {
+    return Promise.resolve({ bytes: EMPTY, heldBytes: 0 });
+  }
+  if (!memory.take(declared ?? 0)) throw memoryExhausted();
+  return new Promise<HeldBody>((resolve, reject) => {
+    const upload = new Upload(declared ?? 0, memory, limits, resolve, reject);
+    upload.start(request, clock);
+  });
+}
+
+/** One body on its way in. */
+class Upload {
+  #parts: Buffer[] = [];
+  #receivedBytes = 0;
+  #settled = false;
+
+  constructor(
+    private heldBytes: number,
+    private readonly memory: BodyMemory,
+    private readonly limits: BodyLimits,
+    private readonly resolve: (body: HeldBody) => void,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  start(request: IncomingMessage, clock: Clock): void {
+    const timer = clock.after(this.limits.timeoutMs, () => this.#fail(request, this.#late()));
+    request.on('data', (part: Buffer) => this.#take(request, part));
+    request.once('end', () => {
+      timer.cancel();
+      this.#finish();
+    });
+    request.once('close', () => {
+      timer.cancel();
+      this.#fail(request, new ClientGone());
+    });
+    request.once('error', () => this.#fail(request, new ClientGone()));
+  }
+
+  #take(request: IncomingMessage, part: Buffer): void {
+    if (this.#settled) return;
+    this.#receivedBytes += part.length;
+    if (this.#receivedBytes > this.limits.limitBytes) return this.#fail(request, bodyTooLarge(this.limits.limitBytes));
+    const more = this.#receivedBytes - this.heldBytes;
+    if (more > 0) {
+      if (!this.memory.take(more)) return this.#fail(request, memoryExhausted());
+      this.heldBytes += more;
+    }
+    this.#parts.push(part);
+  }
+
+  #finish(): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    const [first] = this.#parts;
+    const bytes = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);
+    this.resolve({ bytes, heldBytes: this.heldBytes });
+  }
+
+  #fail(request: IncomingMessage, error: Error): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#parts = [];
+    this.memory.giveBack(this.heldBytes);
+    request.pause();
+    this.reject(error);
+  }
+
+  #late(): GatewayProblem {
+    return new GatewayProblem('body-timeout', {
+      detail: `The body did not arrive within ${this.limits.timeoutMs / 1000} s (timeout).`,
+      closeConnection: true,
+    });
+  }
+}

@@ -1,0 +1,245 @@
+import type { ServerResponse } from 'node:http';
+import type { Timer } from '../../common/clock.js';
+import type { EngineCall } from '../../common/canonical/engine-call.js';
+import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
+import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
+import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { EngineHeaders, Rendering } from '../../common/rendering.js';
+import type { UpstreamOutcome } from '../../common/request-record.js';
+import { ClientGone } from './client-gone.js';
+import { upstreamFailure } from './core/upstream-problem.js';
+import type { EngineClient, EngineController, EngineHandler } from './engine-client.js';
+import type { Exchange } from './exchange.js';
+
+/** More informational responses (1xx) than this before the answer are an attack on patience. */
+const MAX_INFORMATIONAL = 10;
+
+/** Where a call goes, and how long each step of it may take. */
+export interface Destination {
+  readonly upstream: UpstreamConfig;
+  readonly timeouts: TimeoutsConfig;
+}
+
+/** Sends a call to an upstream and its answer to the client, piece by piece, with backpressure. */
+export class Relay {
+  constructor(private readonly engines: EngineClient) {}
+
+  /**
+   * Settles when the engine's side is over and all that the client will get has been handed to its socket. Rejects
+   * with a GatewayProblem as long as that can still be answered with a status of its own, or with ClientGone.
+   */
+  send(to: Destination, call: EngineCall, exchange: Exchange, rendering: Rendering): Promise<void> {
+    return new Promise((resolve, reject) => {
+      new Passage(this.engines, to, call, exchange, rendering, resolve, reject).start();
+    });
+  }
+}
+
+/** One call on its way. undici calls it; every path ends in `#settle`, once. */
+class Passage implements EngineHandler {
+  #controller: EngineController | undefined;
+  #mode: 'none' | 'stream' | 'whole' = 'none';
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #wrote = false;
+  #settled = false;
+  #answered = false;
+  #informational = 0;
+  #stall: Timer | undefined;
+  #life: Timer | undefined;
+  readonly #response: ServerResponse;
+  readonly #leave = (): void => this.#clientLeft();
+  readonly #drained = (): void => this.#resume();
+
+  constructor(
+    private readonly engines: EngineClient,
+    private readonly to: Destination,
+    private readonly call: EngineCall,
+    private readonly exchange: Exchange,
+    private readonly rendering: Rendering,
+    private readonly resolve: () => void,
+    private readonly reject: (error: Error) => void,
+  ) {
+    this.#response = exchange.response;
+  }
+
+  start(): void {
+    const { exchange } = this;
+    if (exchange.gone) return this.reject(new ClientGone());
+    exchange.record.phase = 'waiting';
+    exchange.record.dispatchedAt = exchange.clock.now();
+    exchange.signal.addEventListener('abort', this.#leave, { once: true });
+    const { totalMs } = this.to.timeouts;
+    if (totalMs !== undefined) this.#life = exchange.clock.after(totalMs, () => this.#tooLong());
+    this.engines.dispatch(this.to.upstream, this.to.timeouts, this.call, this);
+  }
+
+  onRequestStart(controller: EngineController): void {
+    this.#controller = controller;
+    if (this.#settled) controller.abort(new ClientGone());
+  }
+
+  onResponseStart(controller: EngineController, status: number, headers: EngineHeaders): void {
+    if (this.#settled) return;
+    if (status < 200) {
+      this.#informational += 1;
+      if (this.#informational > MAX_INFORMATIONAL) this.#refuse(controller, new Error('endless informational responses'));
+      return;
+    }
+    this.#answered = true;
+    this.exchange.record.upstreamOutcome = outcomeOf(status);
+    try {
+      this.#mode = this.rendering.begin(status, headers);
+      if (this.#mode === 'stream') this.#openStream();
+    } catch (error) {
+      this.#refuse(controller, error);
+    }
+  }
+
+  onResponseData(controller: EngineController, chunk: Buffer): void {
+    if (this.#settled) return;
+    try {
+      if (this.#mode === 'whole') this.#hold(chunk);
+      else this.#write(this.rendering.push(chunk));
+    } catch (error) {
+      this.#refuse(controller, error);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#settled) return;
+    try {
+      if (this.#mode === 'whole') this.exchange.sendWhole(this.rendering.whole(this.#heldBody()));
+      else this.#endStream();
+      this.#settle();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  onResponseError(_controller: EngineController, error: Error): void {
+    if (!this.#settled) this.#fail(error);
+  }
+
+  #openStream(): void {
+    const { exchange } = this;
+    exchange.record.phase = 'streaming';
+    exchange.writeHead(this.rendering.head());
+    // A first event in the same packet leaves in one write with the head; without one the head leaves on its own.
+    process.nextTick(() => {
+      if (!this.#wrote && !this.#response.writableEnded && !this.#response.destroyed) this.#response.flushHeaders();
+    });
+  }
+
+  #hold(chunk: Buffer): void {
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes <= this.rendering.wholeLimitBytes) return;
+    this.#mode = 'stream';
+    const held = this.#heldBody();
+    this.#openStream();
+    this.#write(this.rendering.push(held));
+  }
+
+  #heldBody(): Buffer {
+    const [first] = this.#held;
+    const body = this.#held.length === 1 && first !== undefined ? first : Buffer.concat(this.#held);
+    this.#held = [];
+    return body;
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    const { record } = this.exchange;
+    this.#wrote = true;
+    record.responseBytes += bytes.length;
+    if (record.firstContentAt === undefined && this.rendering.contentSeen) record.firstContentAt = this.exchange.clock.now();
+    if (!this.#response.write(bytes)) this.#pause();
+  }
+
+  #pause(): void {
+    if (this.#stall !== undefined) return;
+    this.#controller?.pause();
+    this.#response.once('drain', this.#drained);
+    this.#stall = this.exchange.clock.after(this.to.timeouts.writeMs, () => this.#response.destroy());
+  }
+
+  #resume(): void {
+    this.#stall?.cancel();
+    this.#stall = undefined;
+    this.#controller?.resume();
+  }
+
+  #endStream(): void {
+    const rest = this.rendering.end();
+    if (rest instanceof GatewayProblem) throw rest;
+    if (this.rendering.failed) {
+      this.exchange.record.problem = 'upstream-failed';
+      this.exchange.record.upstreamOutcome = 'server_error';
+      this.exchange.endFailed(rest);
+      return;
+    }
+    this.exchange.record.responseBytes += rest.length;
+    if (rest.length > 0) this.#response.end(rest);
+    else this.#response.end();
+    this.#watchLastBytes();
+  }
+
+  /** The engine is done, but a client that reads nothing must not hold its socket for ever. */
+  #watchLastBytes(): void {
+    if (this.#response.writableFinished || !this.#response.writableNeedDrain) return;
+    const timer = this.exchange.clock.after(this.to.timeouts.writeMs, () => this.#response.destroy());
+    this.#response.once('close', () => timer.cancel());
+  }
+
+  #clientLeft(): void {
+    if (this.#settled) return;
+    this.exchange.record.upstreamOutcome = 'cancelled';
+    this.#settle(new ClientGone());
+    this.#controller?.abort(new ClientGone());
+  }
+
+  #tooLong(): void {
+    if (this.#settled) return;
+    const detail = `The answer took longer than the ${(this.to.timeouts.totalMs ?? 0) / 1000} s that this route allows (timeout).`;
+    const problem = new GatewayProblem('upstream-timeout', { detail });
+    this.#fail(problem);
+    this.#controller?.abort(problem);
+  }
+
+  /** The answer is of no use: the client is told, and the engine's socket closed. */
+  #refuse(controller: EngineController, error: unknown): void {
+    if (!this.#settled) this.#fail(error);
+    controller.abort(new Error('the answer was refused'));
+  }
+
+  #fail(error: unknown): void {
+    const { record } = this.exchange;
+    const failure = upstreamFailure(error, this.#answered);
+    const problem = failure.problem;
+    if (!(error instanceof GatewayProblem) || record.upstreamOutcome === undefined) record.upstreamOutcome = failure.outcome;
+    record.problem = problem.code;
+    record.cause = problem.options.cause;
+    if (!this.exchange.started) return this.#settle(problem);
+    this.exchange.endFailed(this.rendering.failure(problem));
+    this.#settle();
+  }
+
+  #settle(error?: Error): void {
+    this.#settled = true;
+    const { exchange } = this;
+    exchange.signal.removeEventListener('abort', this.#leave);
+    this.#response.removeListener('drain', this.#drained);
+    this.#stall?.cancel();
+    this.#life?.cancel();
+    exchange.record.upstreamEndedAt = exchange.clock.now();
+    exchange.record.usage = this.rendering.usage ?? exchange.record.usage;
+    if (error === undefined) this.resolve();
+    else this.reject(error);
+  }
+}
+
+function outcomeOf(status: number): UpstreamOutcome {
+  if (status >= 500) return 'server_error';
+  return status >= 400 ? 'client_error' : 'ok';
+}

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino';
+import type { RequestRecord } from '../../common/request-record.js';
+import { logRequest } from './access-log.js';
+import type { Metrics } from './metrics.js';
+
+/** Where closed records go. A fault in here ends no request. */
+export class Telemetry {
+  constructor(
+    readonly log: Logger,
+    private readonly metrics: Metrics,
+  ) {}
+
+  readonly take = (record: RequestRecord): void => {
+    try {
+      this.metrics.count(record);
+      logRequest(this.log, record);
+      if (record.problem === 'internal') this.#logFault(record);
+    } catch (error) {
+      this.log.error({ request_id: record.requestId, stack: stackOf(error) }, 'a request could not be recorded');
+    }
+  };
+
+  /** Our own fault: the stack names our code, and only that. */
+  #logFault(record: RequestRecord): void {
+    this.log.error({ request_id: record.requestId, stack: stackOf(record.cause) }, 'the gateway failed a request');
+  }
+}
+
+/** The frames of an error, without its message, which may quote what a client sent. */
+export function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  return [error.name, ...frames.slice(0, 20)].join('\n');
+}

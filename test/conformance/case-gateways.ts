@@ -1,0 +1,54 @@
+import { ScriptedEngine } from '../support/scripted-engine.js';
+import { startGateway, type RunningGateway } from '../support/start-gateway.js';
+import type { TestModel } from '../support/gateway-config.js';
+import type { CaseUpstream } from './case-file.js';
+
+/** A gateway with one scripted engine behind it. */
+export interface Pair {
+  readonly engine: ScriptedEngine;
+  readonly gateway: RunningGateway;
+}
+
+const DEFAULT_SERVES = ['demo-chat', 'demo-embed', 'demo-rerank'];
+
+/** Keeps one gateway for each kind of engine and list of models that the cases ask for. */
+export class CaseGateways {
+  private readonly pairs = new Map<string, Promise<Pair>>();
+
+  for({ engine = 'vllm', serves = DEFAULT_SERVES }: CaseUpstream): Promise<Pair> {
+    const key = [engine, ...serves].join(' ');
+    const pair = this.pairs.get(key) ?? startPair(engine, serves);
+    this.pairs.set(key, pair);
+    return pair;
+  }
+
+  async stop(): Promise<void> {
+    const started = await Promise.allSettled(this.pairs.values());
+    const pairs = started.filter((each) => each.status === 'fulfilled').map(({ value }) => value);
+    await Promise.all(pairs.map(({ gateway }) => gateway.stop()));
+    await Promise.all(pairs.map(({ engine }) => engine.stop()));
+  }
+}
+
+async function startPair(kind: 'vllm' | 'ollama' | 'openai', serves: readonly string[]): Promise<Pair> {
+  const engine = await ScriptedEngine.start({ serves });
+  try {
+    const gateway = await startGateway({
+      upstreams: [{ name: 'scripted', url: engine.url, engine: kind }],
+      models: serves.map(modelNamed),
+    });
+    return { engine, gateway };
+  } catch (error) {
+    await engine.stop();
+    throw error;
+  }
+}
+
+function modelNamed(id: string): TestModel {
+  const operations = id.includes('embed')
+    ? (['embeddings'] as const)
+    : id.includes('rerank')
+      ? (['rerank'] as const)
+      : (['chat', 'completions'] as const);
+  return { id, upstream: 'scripted', operations };
+}

@@ -1,0 +1,56 @@
+import type { RunningGateway } from '../support/start-gateway.js';
+import { RawConnection, requestBytes, type RawResponse } from '../support/raw-client.js';
+import { SseFrameReader, type SseFrame } from '../support/sse-frames.js';
+import type { CaseRequest } from './case-file.js';
+
+/** What the client of a case got to see. */
+export interface Received {
+  /** undefined: the client left before a response was complete, and saw no head. */
+  readonly response: RawResponse | undefined;
+  readonly frames: readonly SseFrame[];
+  /** What was left of an event that no blank line ended. */
+  readonly rest: string;
+}
+
+/** Stands for a token in `{{apiKey}}`: with auth off, any will do. */
+const CREDENTIAL = 'a-token-of-the-caller';
+
+/** Sends the case's request and reads the answer, or leaves when the case says so. */
+export async function sendCase(gateway: RunningGateway, request: CaseRequest): Promise<Received> {
+  const connection = await RawConnection.open(gateway.port);
+  const reader = new SseFrameReader();
+  const frames: SseFrame[] = [];
+  const timer = leaveAfterMs(connection, request.abortAfterMs);
+  try {
+    connection.send(bytesOf(request));
+    const response = await connection.response({
+      method: request.method,
+      onBody(bytes) {
+        frames.push(...reader.push(bytes));
+        if (frames.length >= (request.abortAfterEvents ?? Infinity)) connection.destroy();
+      },
+    });
+    return { response, frames, rest: reader.rest };
+  } catch (error) {
+    if (request.abortAfterMs === undefined) throw error;
+    return { response: undefined, frames, rest: reader.rest };
+  } finally {
+    clearTimeout(timer);
+    connection.destroy();
+  }
+}
+
+function leaveAfterMs(connection: RawConnection, abortAfterMs: number | undefined): NodeJS.Timeout | undefined {
+  if (abortAfterMs === undefined) return undefined;
+  return setTimeout(() => {
+    connection.destroy();
+  }, abortAfterMs);
+}
+
+function bytesOf({ method, path, headers, body, rawBody }: CaseRequest): Buffer {
+  const filled = Object.entries(headers).map(
+    ([name, value]) => [name, value.replaceAll('{{apiKey}}', CREDENTIAL)] as const,
+  );
+  const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
+  return requestBytes({ method, path, headers: filled, ...(sent === undefined ? {} : { body: sent }) });
+}
