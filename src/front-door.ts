@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from './common/clock.js';
 import type { Operation } from './common/canonical/canonical-request.js';
@@ -10,6 +11,7 @@ import type { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { ClientGone } from './modules/proxy/client-gone.js';
 import { attachExchange, Exchange, exchangeOf, type ExchangeContext } from './modules/proxy/exchange.js';
 import { headFault, pathOf } from './modules/proxy/request-head.js';
+import type { Peer } from './modules/proxy/peer.js';
 import type { WebSocketProxy } from './modules/proxy/websocket.js';
 import { writeRawProblem } from './raw-problem.js';
 
@@ -46,6 +48,9 @@ const OPERATION_PATHS: Readonly<Record<Operation, string>> = {
 /** Everything that comes in passes here first: a record is opened, the head checked, an alias resolved. */
 export class FrontDoor {
   readonly #aliases: ReadonlyMap<string, Alias>;
+  readonly #peers = new WeakMap<Socket, Peer>();
+  /** Sockets on which nothing more is read: what still comes has its answer already. */
+  readonly #unreadables = new WeakSet<Duplex>();
   #closing = false;
 
   constructor(private readonly parts: FrontDoorParts) {
@@ -79,6 +84,12 @@ export class FrontDoor {
     return OPERATION_PATHS[alias.operation];
   }
 
+  /** The router cannot decode the target. */
+  refuseTarget(request: IncomingMessage): void {
+    const detail = 'The request target is not percent-encoded UTF-8.';
+    this.#refuse(exchangeOf(request), new GatewayProblem('invalid-request-head', { detail, closeConnection: true }));
+  }
+
   /** A prefix decides for itself about any other protocol; on the fixed paths only a WebSocket is refused, not ignored. */
   wantsUpgrade(request: IncomingMessage): boolean {
     const protocol = request.headers.upgrade;
@@ -101,12 +112,48 @@ export class FrontDoor {
     }
   }
 
-  /** What cannot be read as a request. `running`: an answer to an earlier one is still being written to the socket. */
-  unreadable(problem: GatewayProblem, socket: Duplex, running: boolean): void {
+  /**
+   * Bytes that are not HTTP. `running`: the request that is being served on the socket. It is refused where its own body
+   * is what cannot be read; where its answer is on its way, nothing may be written behind it.
+   */
+  unreadable(problem: GatewayProblem, socket: Duplex, running: IncomingMessage | undefined): void {
+    if (this.#unreadables.has(socket)) return;
+    this.#unreadables.add(socket);
+    if (running === undefined) this.#refuseBytes(socket, problem);
+    else if (running.complete) socket.destroy();
+    else if (!exchangeOf(running).started) this.#refuse(exchangeOf(running), problem);
+  }
+
+  readonly #mayBeEncoded = (path: string): boolean =>
+    path.startsWith('/v1/models/') || path.startsWith('/llm/v1/models/') || this.parts.isProxied(path);
+
+  #open(request: IncomingMessage): { record: RequestRecord; peer: Peer } {
+    const { parts } = this;
+    const asked = request.headers['x-request-id'];
+    const id = typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID();
+    const record = new RequestRecord(id, parts.clock.now(), parts.recorded);
+    record.method = request.method ?? '';
+    attachRecord(request, record);
+    const peer = this.#peerOf(request.socket);
+    record.peerAddress = peer.address;
+    return { record, peer };
+  }
+
+  #peerOf(socket: Socket): Peer {
+    let peer = this.#peers.get(socket);
+    if (peer === undefined) {
+      const address = plainAddress(socket.remoteAddress);
+      peer = { address, trusted: this.parts.isTrusted(address) };
+      this.#peers.set(socket, peer);
+    }
+    return peer;
+  }
+
+  #refuseBytes(socket: Duplex, problem: GatewayProblem): void {
     const record = new RequestRecord(randomUUID(), this.parts.clock.now(), this.parts.recorded);
     record.problem = problem.code;
     record.cause = problem.options.cause;
-    if (running || !socket.writable) socket.destroy();
+    if (!socket.writable) socket.destroy();
     else {
       record.status = problem.status;
       writeRawProblem(socket, this.parts.renderer.render(problem, record.requestId), record.requestId);
@@ -114,22 +161,9 @@ export class FrontDoor {
     record.close(this.parts.clock.now());
   }
 
-  readonly #mayBeEncoded = (path: string): boolean =>
-    path.startsWith('/v1/models/') || path.startsWith('/llm/v1/models/') || this.parts.isProxied(path);
-
-  #open(request: IncomingMessage): { record: RequestRecord; peer: { address: string; trusted: boolean } } {
-    const { parts } = this;
-    const asked = request.headers['x-request-id'];
-    const id = typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID();
-    const record = new RequestRecord(id, parts.clock.now(), parts.recorded);
-    record.method = request.method ?? '';
-    record.peerAddress = plainAddress(request.socket.remoteAddress);
-    attachRecord(request, record);
-    return { record, peer: { address: record.peerAddress, trusted: parts.isTrusted(record.peerAddress) } };
-  }
-
   #refuse(exchange: Exchange, problem: GatewayProblem): void {
     exchange.record.problem = problem.code;
+    exchange.record.cause = problem.options.cause;
     exchange.sendWhole(this.parts.renderer.render(problem, exchange.requestId), problem);
   }
 

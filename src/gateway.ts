@@ -1,6 +1,7 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.js';
 import { systemClock } from './common/clock.js';
 import { RoutingTable } from './common/config/routing-table.js';
@@ -13,6 +14,7 @@ import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { DrainIndicator } from './modules/health/drain.indicator.js';
 import { BodyMemory } from './modules/proxy/body-memory.js';
+import { EngineClient } from './modules/proxy/engine-client.js';
 import { FixedPaths } from './modules/proxy/fixed-paths.js';
 import { PrefixProxy } from './modules/proxy/prefix-proxy.js';
 import { WebSocketProxy } from './modules/proxy/websocket.js';
@@ -33,22 +35,14 @@ export class Gateway {
   /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
   static async start(config: GatewayConfig): Promise<Gateway> {
     let server: HttpServer | undefined;
-    const adapter = new FastifyAdapter({
-      serverFactory: (handler: unknown) => {
-        server = new HttpServer(config.server, handler as RequestListener);
+    let door: FrontDoor | undefined = undefined;
+    const adapter = openAdapter(
+      (handler) => {
+        server = new HttpServer(config.server, handler);
         return server.server;
       },
-      rewriteUrl: (request: IncomingMessage) => doorOf(door).rewrite(request),
-      routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-      logger: false,
-      forceCloseConnections: false,
-      skipMiddie: true,
-      multipart: false,
-    });
-    let door: FrontDoor | undefined = undefined;
-    // Bodies stay unread until the route's guard has let the request through.
-    adapter.getInstance().removeAllContentTypeParsers();
-    adapter.getInstance().addContentTypeParser('*', (_request, _payload, done) => done(null));
+      () => doorOf(door),
+    );
     const app = await boot(AppModule.forConfig(config), adapter);
     const fixed = app.get(FixedPaths);
     adapter.getInstance().addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
@@ -70,6 +64,10 @@ export class Gateway {
 
   get sockets(): WebSocketProxy {
     return this.app.get(WebSocketProxy);
+  }
+
+  get engines(): EngineClient {
+    return this.app.get(EngineClient);
   }
 
   get readiness(): DrainIndicator {
@@ -98,6 +96,29 @@ export class Gateway {
       throw error;
     }
   }
+}
+
+/** Fastify on a server of our own; what it would answer by itself, the door answers. */
+function openAdapter(listenWith: (handler: RequestListener) => Server, door: () => FrontDoor): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    serverFactory: (handler: unknown) => listenWith(handler as RequestListener),
+    rewriteUrl: (request: IncomingMessage) => door().rewrite(request),
+    // The client has been told already; Fastify's own handler would cut the connection under the answer.
+    clientErrorHandler: () => undefined,
+    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      door().refuseTarget(request.raw);
+    },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    logger: false,
+    forceCloseConnections: false,
+    skipMiddie: true,
+    multipart: false,
+  });
+  // Bodies stay unread until the route's guard has let the request through.
+  adapter.getInstance().removeAllContentTypeParsers();
+  adapter.getInstance().addContentTypeParser('*', (_request, _payload, done) => done(null));
+  return adapter;
 }
 
 const boot = (module: Parameters<typeof NestFactory.create>[0], adapter: FastifyAdapter): Promise<NestFastifyApplication> =>

@@ -1,6 +1,7 @@
-import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { Socket } from 'node:net';
+import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { Connection, type Service } from './connection.js';
 import type { ServerConfig } from './common/config/server.config.js';
 import { GatewayProblem } from './common/problem/gateway-problem.js';
 import type { FrontDoor } from './front-door.js';
@@ -13,8 +14,7 @@ const LONGEST_CHECK_MS = 1000;
 /** The public listener: nothing of Node's own limits is left in force but those that the configuration names. */
 export class HttpServer {
   readonly server: Server;
-  readonly #running = new WeakMap<Duplex, number>();
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Map<Duplex, Connection>();
   #runningCount = 0;
   #door: FrontDoor | undefined;
 
@@ -55,42 +55,58 @@ export class HttpServer {
     this.server.close();
   }
 
-  /** Closes every connection that is between two requests. */
+  /** Connections that are there, whatever they do. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Closes every connection that is between two requests, or has not begun one. */
   closeIdle(): void {
     this.server.closeIdleConnections();
+    // Node takes a newcomer that has not said a word for one in the middle of its head.
+    for (const socket of this.#connections.keys()) if (socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
   }
 
   /** Cuts whatever is left. */
   destroyAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#connections.keys()) socket.destroy();
   }
 
   #listenTo(handler: RequestListener): void {
-    const enter: RequestListener = (request, response) => {
-      this.#track(request.socket, 1);
-      response.once('close', () => this.#track(request.socket, -1));
-      if (this.#door === undefined) response.writeHead(503).end();
-      else this.#door.enter(request, response, handler);
+    const service: Service = {
+      begin: (request, response) => this.#begin(request, response, handler),
+      ended: () => void this.#runningCount--,
     };
+    const enter: RequestListener = (request, response) => this.#connections.get(request.socket)?.take(request, response);
     this.server.on('request', enter);
     this.server.on('checkContinue', enter);
     this.server.on('checkExpectation', enter);
-    this.server.on('upgrade', (request, socket, head) => {
-      this.#track(socket, 1);
-      socket.once('close', () => this.#track(socket, -1));
-      void this.#door?.upgrade(request, socket, head);
-    });
+    this.server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
     this.server.on('connect', (request: IncomingMessage, socket: Duplex) => this.#unreadable(connectRefused(request), socket));
-    this.server.on('clientError', (error: Error, socket: Duplex) => this.#unreadable(unreadableProblem(error), socket));
+    this.server.on('clientError', (error: Error, socket: Duplex) => {
+      // Bytes behind a request that said it was the last one are nobody's: its answer goes out undisturbed.
+      if (codeOf(error) !== 'HPE_CLOSED_CONNECTION' || socket.readableEnded) this.#unreadable(unreadableProblem(error), socket);
+    });
     this.server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
+      this.#connections.set(socket, new Connection(socket, service));
+      socket.once('close', () => this.#connections.delete(socket));
     });
   }
 
-  #track(socket: Duplex, change: 1 | -1): void {
-    this.#runningCount += change;
-    this.#running.set(socket, (this.#running.get(socket) ?? 0) + change);
+  #begin(request: IncomingMessage, response: ServerResponse, handler: RequestListener): void {
+    this.#runningCount++;
+    if (this.#door === undefined) response.writeHead(503).end();
+    else this.#door.enter(request, response, handler);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (this.#connections.get(socket)?.upgrade() !== true) {
+      socket.destroy();
+      return;
+    }
+    this.#runningCount++;
+    socket.once('close', () => this.#runningCount--);
+    void this.#door?.upgrade(request, socket, head);
   }
 
   /** Another protocol is only ever spoken on a prefix; elsewhere the wish is ignored, as RFC 9110 section 7.8 allows. */
@@ -100,7 +116,7 @@ export class HttpServer {
 
   #unreadable(problem: GatewayProblem | undefined, socket: Duplex): void {
     if (problem === undefined || this.#door === undefined) socket.destroy();
-    else this.#door.unreadable(problem, socket, (this.#running.get(socket) ?? 0) > 0);
+    else this.#door.unreadable(problem, socket, this.#connections.get(socket)?.current);
   }
 }
 
@@ -109,18 +125,24 @@ const connectRefused = (request: IncomingMessage): GatewayProblem =>
 
 /** Why bytes could not be read as a request; undefined: the connection broke, and nobody is there to be told. */
 function unreadableProblem(error: Error): GatewayProblem | undefined {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = codeOf(error);
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new GatewayProblem('headers-too-large', { detail: 'The request head is larger than this gateway takes.' });
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new GatewayProblem('body-timeout', { detail: 'The request head did not arrive in time (timeout).' });
   }
-  if (code === 'HPE_INVALID_VERSION') {
+  if (code === 'HPE_INVALID_VERSION' && reasonOf(error) === 'Invalid HTTP version') {
     return new GatewayProblem('version-not-supported', { detail: 'HTTP/1.1 is spoken here.', cause: code });
   }
-  if (code.startsWith('HPE_')) {
+  if (code === 'HPE_INVALID_METHOD') {
+    return new GatewayProblem('method-unknown', { detail: 'This method is not known here.', cause: code });
+  }
+  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') {
     return new GatewayProblem('invalid-request-head', { detail: 'The request is not valid HTTP/1.1.', cause: code });
   }
   return undefined;
 }
+
+const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
+const reasonOf = (error: Error): unknown => ('reason' in error ? error.reason : undefined);

@@ -1,20 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ServerConfig } from './common/config/server.config.js';
+import { GatewayProblem } from './common/problem/gateway-problem.js';
 import type { Gateway } from './gateway.js';
 
 const DEFAULT_DRAIN_DELAY_MS = 5000;
 /** How often a drain looks whether the last request has ended. */
 const LOOK_EVERY_MS = 100;
+/** How long those that the drain's limit has ended may take to hear of it. */
+const LAST_WORDS_MS = 1000;
 
 /**
  * The end of a gateway, in order: not ready, still accepting while the load balancer learns it, closed to newcomers,
- * running requests to their end, the rest cut. Being told twice ends it at once.
+ * running requests to their end, the rest told and cut. Being told twice ends it at once.
  */
 export class Shutdown {
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => undefined;
   #begun = false;
+  #code = 0;
 
   constructor(
     private readonly gateway: Gateway,
@@ -26,31 +30,52 @@ export class Shutdown {
     });
   }
 
-  /** Begins the drain; `code` is what the process will exit with. */
+  /** Begins the drain; `code` is what the process will exit with, unless something worse comes to pass meanwhile. */
   begin(reason: string, code = 0): void {
-    if (this.#begun) {
-      this.log.warn({ reason }, 'told again: ending at once');
-      void this.gateway.close().finally(() => this.#end(code));
-      return;
-    }
+    this.#code = Math.max(this.#code, code);
+    const ending = this.#begun ? this.#atOnce(reason) : this.#drain(reason);
     this.#begun = true;
-    this.log.info({ reason }, 'draining');
-    void this.#drain().finally(() => this.#end(code));
+    void ending.finally(() => this.#end(this.#code));
   }
 
-  async #drain(): Promise<void> {
+  #atOnce(reason: string): Promise<void> {
+    this.log.warn({ reason }, 'told again: ending at once');
+    return this.gateway.close();
+  }
+
+  async #drain(reason: string): Promise<void> {
     const { gateway, config } = this;
+    this.log.info({ reason, running: gateway.server.running }, 'draining');
     const deadline = performance.now() + config.drainTimeoutMs;
     gateway.readiness.begin();
     gateway.door.announceClosing();
     gateway.slots.drain();
     await pause(config.drainDelayMs ?? DEFAULT_DRAIN_DELAY_MS);
     gateway.server.stopAccepting();
-    while (gateway.server.running > 0 && performance.now() < deadline) {
-      gateway.server.closeIdle();
-      await pause(LOOK_EVERY_MS);
-    }
-    gateway.sockets.drain();
+    await this.#emptied(deadline);
+    if (gateway.server.connections > 0) await this.#endTheRest();
     await gateway.close();
   }
+
+  async #endTheRest(): Promise<void> {
+    const { gateway } = this;
+    this.log.warn({ running: gateway.server.running }, 'the drain has reached its limit: ending the rest');
+    gateway.sockets.drain();
+    void gateway.engines.end(drainLimitProblem());
+    await this.#emptied(performance.now() + LAST_WORDS_MS);
+  }
+
+  /** Settles when nobody is connected any more, or the time has come. */
+  async #emptied(deadline: number): Promise<void> {
+    const { server } = this.gateway;
+    for (server.closeIdle(); server.connections > 0 && performance.now() < deadline; server.closeIdle()) {
+      await pause(LOOK_EVERY_MS);
+    }
+  }
 }
+
+const drainLimitProblem = (): GatewayProblem =>
+  new GatewayProblem('draining', {
+    detail: 'This gateway is shutting down and cannot wait any longer: overloaded until another one takes over.',
+    retryAfterSeconds: 1,
+  });

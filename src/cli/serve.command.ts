@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { Gateway } from '../gateway.js';
 import { ConfigFaults, loadConfig } from '../modules/config/load-config.js';
@@ -55,7 +54,7 @@ export async function serve(
   process.on('unhandledRejection', fatal('unhandled rejection'));
   const code = await shutdown.ended;
   log.info({ code }, 'ended');
-  await flushed(log);
+  gateway.telemetry.end();
   return code;
 }
 
@@ -74,11 +73,4 @@ function announce(gateway: Gateway, config: GatewayConfig, warnings: readonly st
     kv_ceiling: observe?.kvCeiling,
   }));
   log.info({ ...gateway.addresses(), limits }, 'listening');
-}
-
-async function flushed(log: { flush(done: () => void): void }): Promise<void> {
-  const done = new EventTarget();
-  const finished = once(done, 'flushed');
-  log.flush(() => done.dispatchEvent(new Event('flushed')));
-  await finished;
 }

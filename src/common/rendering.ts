@@ -21,7 +21,8 @@ export type EngineHeaders = Readonly<Record<string, string | readonly string[] |
  *
  * `begin` chooses the way. `stream`: `head` goes out at once, then what `push` returns for each piece, then `end`.
  * `whole`: the relay holds the body, then sends what `whole` returns; a body over `wholeLimitBytes` goes the other way
- * after all, from its first byte.
+ * after all, from its first byte. A stream that is kept alive while its engine is silent asks for `head` and `heartbeat`
+ * before `begin`; from then on `whole` gives its body in the stream's form.
  */
 export interface Rendering {
   readonly wholeLimitBytes: number;

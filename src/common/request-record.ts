@@ -61,16 +61,19 @@ export class RequestRecord {
   }
 }
 
-const records = new WeakMap<object, RequestRecord>();
+const RECORD = Symbol('request record');
+interface Recorded {
+  [RECORD]?: RequestRecord;
+}
 
 /** Ties a record to the raw request that it tells of. */
 export function attachRecord(request: object, record: RequestRecord): void {
-  records.set(request, record);
+  (request as Recorded)[RECORD] = record;
 }
 
 /** The record of a raw request. Throws for one that did not come in by the front door. */
 export function recordOf(request: object): RequestRecord {
-  const record = records.get(request);
+  const record = (request as Recorded)[RECORD];
   if (record === undefined) throw new Error('the request has no record');
   return record;
 }

@@ -138,7 +138,10 @@ export class EventSplitter {
 export function eventFields(bytes: Buffer): EventFields {
   const data: string[] = [];
   let event: string | undefined;
-  for (const line of bytes.toString('utf8').replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)) {
+  for (const line of bytes
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n|\n|\r/)) {
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);

@@ -10,7 +10,8 @@ import { vllmChatFormat, vllmCompletionsFormat, type VllmStyle } from './openai/
 import { vllmMetrics } from './vllm-metrics.js';
 import type { SimExchange } from './wire/exchange.js';
 import { listFrom, stringFrom, type JsonObject } from './wire/json.js';
-import { startServer, type ListenOptions, type SimApp, type SimServer, type SimStats } from './wire/sim-server.js';
+import type { ListenOptions, SimApp, SimServer, SimStats } from './wire/sim-app.js';
+import { startServer } from './wire/sim-server.js';
 
 export interface VllmOptions extends ListenOptions, Partial<VllmStyle> {
   /** Served names of one model; the first is its own. */
@@ -72,7 +73,14 @@ class VllmApp implements SimApp {
   }
 
   fail(exchange: SimExchange, status: number): void {
-    this.refuse(exchange, new Refusal(status, 'InternalServerError', 'EngineCore encountered an issue. See stack trace (above) for the root cause.'));
+    this.refuse(
+      exchange,
+      new Refusal(
+        status,
+        'InternalServerError',
+        'EngineCore encountered an issue. See stack trace (above) for the root cause.',
+      ),
+    );
   }
 
   gauges(): Pick<SimStats, 'running' | 'waiting' | 'peakRunning'> {
@@ -121,7 +129,11 @@ class VllmApp implements SimApp {
     const ask = (isChat ? readChat : readCompletions)(body, forced, this.blockTokens);
     const choices = this.choicesFor(ask);
     const id = randomUUID().replaceAll('-', '');
-    const identity = { id: `${isChat ? 'chatcmpl' : 'cmpl'}-${id}`, created: Math.floor(Date.now() / 1_000), model: ask.model };
+    const identity = {
+      id: `${isChat ? 'chatcmpl' : 'cmpl'}-${id}`,
+      created: Math.floor(Date.now() / 1_000),
+      model: ask.model,
+    };
     const format = isChat ? vllmChatFormat(identity, ask, this.style) : vllmCompletionsFormat(identity);
     new Generation(exchange, ask, choices, format).start();
   }
@@ -171,9 +183,17 @@ class VllmApp implements SimApp {
     const byPydantic = type === 'Bad Request';
     if (errorStyle === 'nested') return exchange.json(status, { error: { message, type, param, code: status } });
     if (errorStyle === 'fastapi' && byPydantic) {
-      return exchange.json(422, { detail: [{ type: 'value_error', loc: ['body', param ?? 0], msg: message, input: null }] });
+      return exchange.json(422, {
+        detail: [{ type: 'value_error', loc: ['body', param ?? 0], msg: message, input: null }],
+      });
     }
-    exchange.json(status, { object: 'error', message, type: byPydantic ? 'BadRequestError' : type, param, code: status });
+    exchange.json(status, {
+      object: 'error',
+      message,
+      type: byPydantic ? 'BadRequestError' : type,
+      param,
+      code: status,
+    });
   }
 
   private metrics(): string {
@@ -183,7 +203,15 @@ class VllmApp implements SimApp {
 
   private modelCard(id: string): object {
     const created = Math.floor(this.startedAt);
-    return { id, object: 'model', created, owned_by: 'vllm', root: this.options.models[0], parent: null, max_model_len: this.maxModelLen };
+    return {
+      id,
+      object: 'model',
+      created,
+      owned_by: 'vllm',
+      root: this.options.models[0],
+      parent: null,
+      max_model_len: this.maxModelLen,
+    };
   }
 
   private get blockTokens(): number {

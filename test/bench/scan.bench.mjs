@@ -22,12 +22,14 @@ const recorded = readdirSync(`${here}/../clients/requests`)
 const prose = (bytes, seed) => {
   const words = 'the tide comes in over flat sand and nobody counts the waves, not even once'.split(' ');
   let text = '';
-  for (let index = seed; text.length < bytes; index = (index * 31 + 7) % 9973) text += `${words[index % words.length]} `;
+  for (let index = seed; text.length < bytes; index = (index * 31 + 7) % 9973)
+    text += `${words[index % words.length]} `;
   return text;
 };
 const code = (bytes) => {
   let text = '';
-  for (let line = 0; text.length < bytes; line++) text += `  const value${line} = read("file-${line % 7}.ts"); // line ${line}\n`;
+  for (let line = 0; text.length < bytes; line++)
+    text += `  const value${line} = read("file-${line % 7}.ts"); // line ${line}\n`;
   return text;
 };
 const turns = (count, textOf) =>
@@ -60,9 +62,24 @@ const BODIES = {
   '300 KB chat, not Latin': json(chat(turns(60, (turn) => `${'潮の満ち引き'.repeat(250)}${turn}`))),
   '5 MB chat': json(chat(turns(100, (turn) => prose(50_000, turn + 1)))),
   '5 MB image as base64': json(
-    chat([{ role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${Buffer.alloc(3_750_000, 'salt').toString('base64')}` } }] }]),
+    chat([
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'image_url',
+            image_url: { url: `data:image/png;base64,${Buffer.alloc(3_750_000, 'salt').toString('base64')}` },
+          },
+        ],
+      },
+    ]),
   ),
-  '1 MB token lists': json({ model: 'reasoning', prompt: Array.from({ length: 40 }, (_, list) => Array.from({ length: 4_000 }, (_, token) => (list * 977 + token * 31) % 128_000)) }),
+  '1 MB token lists': json({
+    model: 'reasoning',
+    prompt: Array.from({ length: 40 }, (_, list) =>
+      Array.from({ length: 4_000 }, (_, token) => (list * 977 + token * 31) % 128_000),
+    ),
+  }),
 };
 
 const CONTENDERS = {

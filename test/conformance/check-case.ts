@@ -69,7 +69,11 @@ function checkNoEvents(patterns: readonly unknown[], { frames }: Received): stri
   return found === undefined ? undefined : `noEvents: found ${shown(objectOr(found))}`;
 }
 
-function checkStream({ wellFormed, outcome }: Expectation, { received }: Outcome, dialect: CaseDialect): string | undefined {
+function checkStream(
+  { wellFormed, outcome }: Expectation,
+  { received }: Outcome,
+  dialect: CaseDialect,
+): string | undefined {
   if (wellFormed === undefined && outcome === undefined) return undefined;
   const kind = wellFormed ?? STREAM_KINDS[streamDialect(dialect)];
   const broken = brokenInvariant(kind, received.frames, outcome);

@@ -76,7 +76,11 @@ describe('foldStream of the Messages dialect', () => {
       { type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } },
       { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'a' } },
       { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'b' } },
-      { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 5, input_tokens: null } },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: { output_tokens: 5, input_tokens: null },
+      },
     );
     expect(foldStream('anthropic', frames)).toEqual({
       id: 'm',

@@ -67,18 +67,22 @@ const SCOPES: Readonly<Record<Operation, string>> = {
 
 /** The YAML of a gateway on free ports of the loopback, with every key that a configuration must have. */
 export function gatewayYaml(options: GatewayOptions): string {
-  return stringify({
+  const sections = {
     server: { ...SERVER, ...options.server },
     upstreams: options.upstreams.map(upstreamSection),
     models: (options.models ?? []).map((model) => ({ contextLength: 32_768, ...model })),
-    operations: Object.fromEntries(OPERATIONS.map((name) => [name, operationSection(name, options.operations?.[name])])),
+    operations: Object.fromEntries(
+      OPERATIONS.map((name) => [name, operationSection(name, options.operations?.[name])]),
+    ),
     aliases: options.aliases ?? [],
     proxies: (options.proxies ?? []).map(proxySection),
     admission: { ...ADMISSION, ...options.admission },
     auth: { ...AUTH, ...options.auth },
     budgets: { ...BUDGETS, ...options.budgets },
     telemetry: { logLevel: 'info', tracing: false, ...options.telemetry },
-  });
+  };
+  // The gateway takes no YAML anchors, and what stands here twice would become one.
+  return stringify(sections, { aliasDuplicateObjects: false });
 }
 
 const SERVER = {

@@ -6,7 +6,10 @@ interface Parsed {
   end?: string;
 }
 
-function parse(bytes: string, { method = 'GET', piece = bytes.length, close }: { method?: string; piece?: number; close?: boolean } = {}): Parsed {
+function parse(
+  bytes: string,
+  { method = 'GET', piece = bytes.length, close }: { method?: string; piece?: number; close?: boolean } = {},
+): Parsed {
   const parsed: Parsed = { body: '' };
   const parser = new HttpResponseParser(method, {
     head: (head) => (parsed.head = head),

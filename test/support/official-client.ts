@@ -14,15 +14,16 @@ export async function readByOfficialClient(body: Uint8Array): Promise<OfficialVe
   const client = new OpenAI({
     apiKey: 'none',
     maxRetries: 0,
-    fetch: () =>
-      Promise.resolve(new Response(Buffer.from(body), { headers: { 'content-type': 'text/event-stream' } })),
+    fetch: () => Promise.resolve(new Response(Buffer.from(body), { headers: { 'content-type': 'text/event-stream' } })),
   });
   try {
     const stream = client.chat.completions.stream({ model: 'any', messages: [{ role: 'user', content: 'any' }] });
     const { choices } = await stream.finalChatCompletion();
     const messages = choices.map(({ message }) => ({
       content: message.content,
-      toolArguments: (message.tool_calls ?? []).flatMap((call) => ('function' in call ? [call.function.arguments] : [])),
+      toolArguments: (message.tool_calls ?? []).flatMap((call) =>
+        'function' in call ? [call.function.arguments] : [],
+      ),
     }));
     return { verdict: 'accepted', messages };
   } catch (error) {

@@ -44,9 +44,22 @@ const TABLE: readonly (readonly [name: string, pattern: unknown, good: unknown, 
   ['$nowhere', { $nowhere: { a: 1 } }, { x: [{ a: 2 }] }, { x: [{ a: 1 }] }],
   ['$nowhere next to a field', { a: 1, $nowhere: 'x' }, { a: 1 }, { a: 1, b: ['x'] }],
   ['$text of a string', { $text: 'ab' }, 'ab', 'abc'],
-  ['$text of parts', { $text: 'ab' }, [{ type: 'text', text: 'a' }, { type: 'image' }, { type: 'text', text: 'b' }], [{ type: 'other', text: 'ab' }]],
+  [
+    '$text of parts',
+    { $text: 'ab' },
+    [{ type: 'text', text: 'a' }, { type: 'image' }, { type: 'text', text: 'b' }],
+    [{ type: 'other', text: 'ab' }],
+  ],
   ['$textIncludes, in order', { $textIncludes: ['a', 'b'] }, 'xaxb', 'ba'],
-  ['$textIncludes of parts', { $textIncludes: ['ab'] }, [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }], []],
+  [
+    '$textIncludes of parts',
+    { $textIncludes: ['ab'] },
+    [
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b' },
+    ],
+    [],
+  ],
 ];
 
 describe('match', () => {

@@ -28,7 +28,10 @@ describe('requestBytes', () => {
     expect(requestBytes({ method: 'POST', path: '/p', headers: { 'X-A': '1' }, body: 'ä' }).toString()).toBe(
       'POST /p HTTP/1.1\r\nhost: 127.0.0.1\r\nX-A: 1\r\ncontent-length: 2\r\n\r\nä',
     );
-    const given = [['Host', 'h'], ['Content-Length', '9']] as const;
+    const given = [
+      ['Host', 'h'],
+      ['Content-Length', '9'],
+    ] as const;
     expect(requestBytes({ method: 'POST', path: '/p', headers: given, body: 'x' }).toString()).toBe(
       'POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx',
     );

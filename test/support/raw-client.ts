@@ -31,7 +31,9 @@ export function requestBytes({ method, path, headers = [], body }: RequestParts)
   if (body !== undefined && !has('content-length') && !has('transfer-encoding')) {
     fields.push(['content-length', String(bytes.length)]);
   }
-  const head = [`${method} ${path} HTTP/1.1`, ...fields.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
+  const head = [`${method} ${path} HTTP/1.1`, ...fields.map(([name, value]) => `${name}: ${value}`), '', ''].join(
+    '\r\n',
+  );
   return Buffer.concat([Buffer.from(head, 'latin1'), bytes]);
 }
 

@@ -174,9 +174,13 @@ async function perform(script: EngineScript, response: ServerResponse): Promise<
   const type = isStream ? 'text/event-stream' : 'application/json';
   response.writeHead(script.none === true ? 500 : (script.status ?? 200), { 'content-type': type, ...script.headers });
   if (isStream) response.flushHeaders();
+  const left = new AbortController();
+  response.on('close', () => {
+    left.abort();
+  });
   for (const step of steps) {
     if (response.destroyed) return;
-    await take(step, response);
+    await take(step, response, left.signal);
   }
 }
 
@@ -192,10 +196,10 @@ function stepsOf(script: EngineScript): readonly ScriptStep[] {
   return [{ write: JSON.stringify(body ?? {}) }, end];
 }
 
-async function take(step: ScriptStep, response: ServerResponse): Promise<void> {
+async function take(step: ScriptStep, response: ServerResponse, left: AbortSignal): Promise<void> {
   if ('write' in step) await written(response, Buffer.from(step.write));
   else if ('writeBase64' in step) await written(response, Buffer.from(step.writeBase64, 'base64'));
-  else if ('delayMs' in step) await delay(step.delayMs);
+  else if ('delayMs' in step) await delay(step.delayMs, undefined, { signal: left }).catch(() => undefined);
   else if ('end' in step) response.end();
   else response.destroy();
 }

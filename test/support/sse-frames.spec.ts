@@ -16,7 +16,10 @@ describe('SseFrameReader', () => {
   });
 
   it.each(['\n', '\r\n', '\r'])('takes %j as the end of a line', (end) => {
-    expect(framesOf(['data: [1,', 'data: 2]', '', 'data:2', '', ''].join(end))).toEqual([{ data: [1, 2] }, { data: 2 }]);
+    expect(framesOf(['data: [1,', 'data: 2]', '', 'data:2', '', ''].join(end))).toEqual([
+      { data: [1, 2] },
+      { data: 2 },
+    ]);
   });
 
   it('shows an event without data, since official clients break on it', () => {

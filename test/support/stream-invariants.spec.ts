@@ -13,7 +13,12 @@ const replaced = (frames: readonly SseFrame[], position: number, frame: SseFrame
   frames.toSpliced(position, 1, frame);
 
 /** Every fault must be seen, and with words that tell it from the others. */
-function expectFault(kind: StreamKind, frames: readonly SseFrame[], fault: RegExp, outcome: 'complete' | 'error' = 'complete'): void {
+function expectFault(
+  kind: StreamKind,
+  frames: readonly SseFrame[],
+  fault: RegExp,
+  outcome: 'complete' | 'error' = 'complete',
+): void {
   expect(brokenInvariant(kind, frames, outcome)).toMatch(fault);
 }
 
@@ -131,7 +136,8 @@ describe('a Messages stream', () => {
 });
 
 describe('a Responses stream', () => {
-  const numbered = (...events: readonly Typed[]) => typed(...events.map((event, position) => ({ sequence_number: position, ...event })));
+  const numbered = (...events: readonly Typed[]) =>
+    typed(...events.map((event, position) => ({ sequence_number: position, ...event })));
   const response = { id: 'r' };
   const at = { output_index: 0, item_id: 'm' };
   const created: Typed = { type: 'response.created', response };
@@ -158,7 +164,10 @@ describe('a Responses stream', () => {
     [/the event names "n"/, [created, added, { ...part, item_id: 'n' }]],
     [/added twice/, [created, added, part, part]],
     [/which was done/, [created, added, part, done, delta]],
-    [/arguments for an item of type "message"/, [created, added, { type: 'response.function_call_arguments.delta', ...at }]],
+    [
+      /arguments for an item of type "message"/,
+      [created, added, { type: 'response.function_call_arguments.delta', ...at }],
+    ],
     [/after response.completed/, [...good, completed]],
     [/item 0 was not done/, [created, added, completed]],
     [/ended with nothing/, [created]],

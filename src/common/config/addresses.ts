@@ -8,7 +8,11 @@ export interface HostPort {
 }
 
 const HOST_PORT = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?)):(\d{1,5})$/u;
-const NETWORK = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/u;
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const V4_NETWORK = `(?:${OCTET}\\.){3}${OCTET}(?:\\/(?:3[0-2]|[12]?\\d))?`;
+const V6_NETWORK = '(?=[^:]*:[^:]*:)[0-9A-Fa-f:.]+(?:\\/(?:12[0-8]|1[01]\\d|[1-9]?\\d))?';
+/** All that a pattern can say; which texts with colons are addresses, it cannot. */
+const NETWORK = new RegExp(`^(?:${V4_NETWORK}|${V6_NETWORK})$`, 'u');
 const NUMBERS_AND_DOTS = /^[0-9.]+$/u;
 
 /** Splits `host:port`. undefined: it is none. */
@@ -28,7 +32,7 @@ export interface Network {
 
 /** Reads a network (`10.0.0.0/8`) or a single address. undefined: it is none. */
 export function parseNetwork(text: string): Network | undefined {
-  const [, address = '', digits] = NETWORK.exec(text) ?? [];
+  const [address = '', digits] = NETWORK.test(text) ? text.split('/') : [];
   const version = isIP(address);
   if (version !== 4 && version !== 6) return undefined;
   const bits = version === 4 ? 32 : 128;

@@ -51,12 +51,19 @@ export const Scalar = (rule: ScalarRule): PropertyDecorator => declareField(rule
 export const ListOf = (items: ScalarRule, { min = 0 } = {}): PropertyDecorator =>
   declareField({ kind: 'list', items, min } satisfies ListRule);
 
+const declared = new WeakMap<Section, readonly DeclaredField[]>();
+
 /** The fields of a section, in the order of the class. */
 export function fieldsOf(section: Section): readonly DeclaredField[] {
+  const fields = declared.get(section) ?? declaredIn(section);
+  declared.set(section, fields);
+  return fields;
+}
+
+function declaredIn(section: Section): readonly DeclaredField[] {
   const metadata = getMetadataStorage().getTargetValidationMetadatas(section, '', true, false);
-  const optional = new Set(
-    metadata.filter((rule) => rule.type === 'conditionalValidation').map((rule) => rule.propertyName),
-  );
+  const conditional = metadata.filter((entry) => entry.type === 'conditionalValidation');
+  const optional = new Set(conditional.map((entry) => entry.propertyName));
   return metadata.flatMap((entry) => {
     const field: unknown = entry.constraints?.[0];
     return field instanceof Field ? [{ ...field, optional: optional.has(field.property) }] : [];

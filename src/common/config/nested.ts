@@ -1,3 +1,5 @@
+// class-transformer's @Type reads design types, and does not load the polyfill that keeps them.
+import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import { declareField } from './field.js';

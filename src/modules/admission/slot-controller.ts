@@ -28,6 +28,12 @@ export interface Slot extends Disposable {
   readonly waitedMs: number;
 }
 
+/** Somebody who may leave while waiting. The signal is asked for only when there is a wait. */
+export interface Departing {
+  readonly gone: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** What one upstream's queue looks like. */
 export interface UpstreamSnapshot {
   readonly upstream: string;
@@ -61,15 +67,15 @@ export class SlotController {
    * Settles with a slot, at once where one is free. Rejects with a GatewayProblem (`queue-full`, `queue-timeout`,
    * `draining`), or with the signal's reason if the caller leaves; then nothing waits any more.
    */
-  acquire(upstream: string, caller: Principal, signal: AbortSignal): Promise<Slot> {
+  acquire(upstream: string, caller: Principal, client: Departing): Promise<Slot> {
     const pool = this.#pools.get(upstream);
     if (pool === undefined) return Promise.reject(new Error(`no upstream is called ${upstream}`));
-    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    if (client.gone) return Promise.reject(client.signal.reason as Error);
     if (pool.isOpen()) return Promise.resolve(pool.take(0));
     if (this.#draining) return Promise.reject(drainingProblem(this.policy));
     const band = this.#bandOf(caller);
     if (pool.depth(band.index) >= band.policy.capacity) return Promise.reject(this.#queueFull(band.policy));
-    return this.#wait(pool, band, signal);
+    return this.#wait(pool, band, client.signal);
   }
 
   /** Who runs and who waits; a copy. */

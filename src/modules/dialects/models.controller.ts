@@ -20,7 +20,7 @@ export class ModelsController {
     openExchange(request, reply).sendWhole(renderModelList(this.table.models, STARTED_SECONDS));
   }
 
-  @Get('*id')
+  @Get('*')
   one(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     const id = idFromPath(request.raw.url ?? '', '/v1/models/');
     openExchange(request, reply).sendWhole(renderModel(this.table.models, id ?? '', STARTED_SECONDS));

@@ -24,35 +24,35 @@ export class OpenAiController {
   @Post('chat/completions')
   @RequireScope({ operation: 'chat' })
   chat(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('chat', '/v1/chat/completions', openExchange(request, reply));
+    return this.#serve('chat', openExchange(request, reply));
   }
 
   @Post('completions')
   @RequireScope({ operation: 'completions' })
   completions(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('completions', '/v1/completions', openExchange(request, reply));
+    return this.#serve('completions', openExchange(request, reply));
   }
 
   @Post('embeddings')
   @RequireScope({ operation: 'embeddings' })
   embeddings(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('embeddings', '/v1/embeddings', openExchange(request, reply));
+    return this.#serve('embeddings', openExchange(request, reply));
   }
 
   @Post('rerank')
   @RequireScope({ operation: 'rerank' })
   rerank(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('rerank', '/v1/rerank', openExchange(request, reply));
+    return this.#serve('rerank', openExchange(request, reply));
   }
 
   /** The whole line of a request. */
-  async #serve(operation: Operation, route: string, exchange: Exchange): Promise<void> {
+  async #serve(operation: Operation, exchange: Exchange): Promise<void> {
     const { path, maxBodyBytes, timeouts } = this.table.operation(operation);
-    exchange.asks('openai', operation, route);
+    exchange.asks('openai', operation);
     const bytes = await exchange.readJson(maxBodyBytes);
-    const { model, body, terms } = prepareRequest(bytes, operation, this.table, exchange.forcedModel);
+    const { model, body, terms } = prepareRequest(bytes, operation, this.table, exchange.forcedModel, exchange.requestId);
     exchange.routed(model.id, model.upstream.name);
-    using slot = await this.slots.acquire(model.upstream.name, exchange.caller, exchange.signal);
+    using slot = await this.slots.acquire(model.upstream.name, exchange.caller, exchange);
     exchange.admitted(slot.waitedMs);
     const context = { requestId: exchange.requestId, problemBase: this.problems.problemBase };
     const rendering = new OpenAiRendering({ ...terms, context, createdSeconds: Math.floor(Date.now() / 1000) });

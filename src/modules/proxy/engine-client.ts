@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Pool, type Dispatcher } from 'undici';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
@@ -13,6 +14,8 @@ const SOCKET_LIFE_MS = 30_000;
 /** TCP keep-alive after this silence; Linux, as Node sets it, then gives up after ten probes a second apart. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 const MAX_RESPONSE_HEAD_BYTES = 64 * 1024;
+/** A body that is larger is written in pieces of this: no system takes it at once from an engine that does not read. */
+const PIECE_BYTES = 64 * 1024;
 
 /**
  * The sockets to every upstream. Nothing of undici's own timeouts, redirects, retries or proxies is left in force:
@@ -30,8 +33,7 @@ export class EngineClient {
       {
         path: call.path,
         method: call.method as Dispatcher.HttpMethod,
-        headers: call.headers as string[],
-        body: call.body ?? null,
+        ...bodyOf(call),
         headersTimeout: timeouts.readMs,
         bodyTimeout: timeouts.readMs,
       },
@@ -39,11 +41,11 @@ export class EngineClient {
     );
   }
 
-  /** Closes every socket, whatever runs on it. */
-  async close(): Promise<void> {
+  /** Ends whatever runs, for that reason, and closes every socket. */
+  async end(reason: Error): Promise<void> {
     const pools = [...this.#pools.values()];
     this.#pools.clear();
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    await Promise.all(pools.map((pool) => pool.destroy(reason)));
   }
 
   #pool(upstream: UpstreamConfig, connectMs: number): Pool {
@@ -55,6 +57,19 @@ export class EngineClient {
     }
     return pool;
   }
+}
+
+/**
+ * undici takes a request for sent once it has handed its body to the socket. In pieces it knows better, and drops the
+ * connection of an engine that answers before it has read everything, instead of using it again.
+ */
+function bodyOf({ headers, body }: EngineCall): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
+  if (body === undefined || body.length <= PIECE_BYTES) return { headers: headers as string[], body: body ?? null };
+  return { headers: [...headers, 'content-length', String(body.length)], body: Readable.from(inPieces(body)) };
+}
+
+function* inPieces(body: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
 function openPool(upstream: UpstreamConfig, connectMs: number): Pool {

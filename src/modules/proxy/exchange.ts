@@ -7,7 +7,8 @@ import type { RequestRecord } from '../../common/request-record.js';
 import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
 import { requireJson } from './core/body-checks.js';
-import { engineRequestHeaders, type Peer } from './core/headers.js';
+import { engineRequestHeaders } from './core/headers.js';
+import type { Peer } from './peer.js';
 import { readBody, type BodyLimits } from './read-body.js';
 
 /** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
@@ -23,14 +24,13 @@ export interface ExchangeContext {
 
 /** One request and its response on the wire. It lives as long as the response, and is the only one to write to it. */
 export class Exchange {
-  /** Aborts with ClientGone when the client closes before its response is complete. */
-  readonly signal: AbortSignal;
   /** The model that the matched path forces, whatever the body says. */
   forcedModel: string | undefined;
   #gone = false;
   #answered = false;
   #heldBytes = 0;
-  readonly #abort = new AbortController();
+  #abort: AbortController | undefined;
+  #onLeave: (() => void) | undefined;
 
   constructor(
     readonly request: IncomingMessage,
@@ -39,7 +39,6 @@ export class Exchange {
     readonly peer: Peer,
     private readonly context: ExchangeContext,
   ) {
-    this.signal = this.#abort.signal;
     response.once('close', () => this.#closed());
   }
 
@@ -56,6 +55,20 @@ export class Exchange {
 
   get requestId(): string {
     return this.record.requestId;
+  }
+
+  /** Aborts with ClientGone when the client closes before its response is complete. Made when first asked for. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#gone) this.#abort.abort(new ClientGone());
+    }
+    return this.#abort.signal;
+  }
+
+  /** The one call that a leaving client sets off at once; undefined takes it back. */
+  onLeave(callback: (() => void) | undefined): void {
+    this.#onLeave = callback;
   }
 
   /** The client has left before its response was complete. */
@@ -91,11 +104,10 @@ export class Exchange {
     return body.bytes;
   }
 
-  /** What is asked, and in which dialect. An alias has named the route already. */
-  asks(dialect: string, operation: string, route: string): void {
+  /** What is asked, and in which dialect. */
+  asks(dialect: string, operation: string): void {
     this.record.dialect = dialect;
     this.record.operation = operation;
-    if (this.forcedModel === undefined) this.record.route = route;
   }
 
   /** Where it goes: from here on it may have to wait. */
@@ -180,26 +192,31 @@ export class Exchange {
     if (this.#heldBytes > 0) this.context.bodyMemory.giveBack(this.#heldBytes);
     this.#heldBytes = 0;
     if (!this.#answered && !this.response.writableEnded) this.#leave();
+    else if (this.record.problem === undefined) this.record.phase = 'done';
     this.record.close(this.clock.now());
   }
 
   #leave(): void {
     this.#gone = true;
     this.record.clientGone = true;
-    this.#abort.abort(new ClientGone());
+    this.#onLeave?.();
+    this.#abort?.abort(new ClientGone());
   }
 }
 
-const exchanges = new WeakMap<IncomingMessage, Exchange>();
+const EXCHANGE = Symbol('exchange');
+interface Exchanged {
+  [EXCHANGE]?: Exchange;
+}
 
 /** Ties an exchange to its raw request. */
 export function attachExchange(exchange: Exchange): void {
-  exchanges.set(exchange.request, exchange);
+  (exchange.request as Exchanged)[EXCHANGE] = exchange;
 }
 
 /** The exchange of a raw request. Throws for one that did not come in by the front door. */
 export function exchangeOf(request: IncomingMessage): Exchange {
-  const exchange = exchanges.get(request);
+  const exchange = (request as Exchanged)[EXCHANGE];
   if (exchange === undefined) throw new Error('the request has no exchange');
   return exchange;
 }

@@ -15,7 +15,7 @@ export class PrefixProxyController {
     private readonly fixed: FixedPaths,
   ) {}
 
-  @All('*rest')
+  @All('*')
   @RequireScope({ prefix: true })
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = openExchange(request, reply);

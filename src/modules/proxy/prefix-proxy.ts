@@ -36,7 +36,7 @@ export class PrefixProxy {
     const body = await exchange.readBody(proxy.maxBodyBytes);
     const headers = proxyRequestHeaders(request.rawHeaders, request.headers, exchange.peer, exchange.requestId, proxy.forward);
     record.phase = 'queued';
-    using slot = await this.slots.acquire(upstream.name, caller, exchange.signal);
+    using slot = await this.slots.acquire(upstream.name, caller, exchange);
     exchange.admitted(slot.waitedMs);
     const call = { method, path, headers, body: body.length > 0 ? body : undefined };
     await this.relay.send({ upstream, timeouts: proxy.timeouts }, call, exchange, new PlainRendering(proxy.forward));

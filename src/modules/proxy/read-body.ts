@@ -67,11 +67,12 @@ class Upload {
       timer.cancel();
       this.#finish();
     });
-    request.once('close', () => {
+    const left = (): void => {
       timer.cancel();
-      this.#fail(request, new ClientGone());
-    });
-    request.once('error', () => this.#fail(request, new ClientGone()));
+      if (!this.#settled) this.#fail(request, new ClientGone());
+    };
+    request.once('close', left);
+    request.once('error', left);
   }
 
   #take(request: IncomingMessage, part: Buffer): void {

@@ -4,7 +4,7 @@ import type { EngineCall } from '../../common/canonical/engine-call.js';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
-import type { EngineHeaders, Rendering } from '../../common/rendering.js';
+import type { EngineHeaders, Rendering, WholeResponse } from '../../common/rendering.js';
 import type { UpstreamOutcome } from '../../common/request-record.js';
 import { ClientGone } from './client-gone.js';
 import { upstreamFailure } from './core/upstream-problem.js';
@@ -48,7 +48,6 @@ class Passage implements EngineHandler {
   #stall: Timer | undefined;
   #life: Timer | undefined;
   readonly #response: ServerResponse;
-  readonly #leave = (): void => this.#clientLeft();
   readonly #drained = (): void => this.#resume();
 
   constructor(
@@ -68,7 +67,7 @@ class Passage implements EngineHandler {
     if (exchange.gone) return this.reject(new ClientGone());
     exchange.record.phase = 'waiting';
     exchange.record.dispatchedAt = exchange.clock.now();
-    exchange.signal.addEventListener('abort', this.#leave, { once: true });
+    exchange.onLeave(() => this.#clientLeft());
     const { totalMs } = this.to.timeouts;
     if (totalMs !== undefined) this.#life = exchange.clock.after(totalMs, () => this.#tooLong());
     this.engines.dispatch(this.to.upstream, this.to.timeouts, this.call, this);
@@ -109,7 +108,7 @@ class Passage implements EngineHandler {
   onResponseEnd(): void {
     if (this.#settled) return;
     try {
-      if (this.#mode === 'whole') this.exchange.sendWhole(this.rendering.whole(this.#heldBody()));
+      if (this.#mode === 'whole') this.#endWhole(this.rendering.whole(this.#heldBody()));
       else this.#endStream();
       this.#settle();
     } catch (error) {
@@ -170,6 +169,13 @@ class Passage implements EngineHandler {
     this.#controller?.resume();
   }
 
+  #endWhole(whole: WholeResponse): void {
+    // Behind a heartbeat's head the rendering has put the answer, or the error in it, into the stream's form.
+    if (!this.exchange.started) this.exchange.sendWhole(whole);
+    else if (this.rendering.failed) this.exchange.endFailed(whole.body);
+    else this.#response.end(whole.body);
+  }
+
   #endStream(): void {
     const rest = this.rendering.end();
     if (rest instanceof GatewayProblem) throw rest;
@@ -218,17 +224,22 @@ class Passage implements EngineHandler {
     const failure = upstreamFailure(error, this.#answered);
     const problem = failure.problem;
     if (!(error instanceof GatewayProblem) || record.upstreamOutcome === undefined) record.upstreamOutcome = failure.outcome;
-    record.problem = problem.code;
-    record.cause = problem.options.cause;
     if (!this.exchange.started) return this.#settle(problem);
-    this.exchange.endFailed(this.rendering.failure(problem));
+    const last = this.rendering.failure(problem);
+    // An answer that had said its last word before the engine broke off is complete.
+    if (last !== undefined && !this.rendering.failed) this.#response.end(last);
+    else {
+      record.problem = problem.code;
+      record.cause = problem.options.cause;
+      this.exchange.endFailed(last);
+    }
     this.#settle();
   }
 
   #settle(error?: Error): void {
     this.#settled = true;
     const { exchange } = this;
-    exchange.signal.removeEventListener('abort', this.#leave);
+    exchange.onLeave(undefined);
     this.#response.removeListener('drain', this.#drained);
     this.#stall?.cancel();
     this.#life?.cancel();

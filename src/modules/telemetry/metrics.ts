@@ -1,7 +1,8 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import { reasonOf } from '../../common/problem/problems.js';
 import type { Phase, RequestRecord } from '../../common/request-record.js';
 import type { UpstreamSnapshot } from '../admission/slot-controller.js';
+import { CounterTally, HistogramTally, registerTally, type CounterCell, type HistogramCell } from './tallies.js';
 
 /** Seconds, from a rejection to an hour of generation. */
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
@@ -21,8 +22,19 @@ const LEFT_IN: Record<Phase, string> = {
 /** The status under which a request is counted: a client that left without an answer is 499. */
 export const countedStatus = (record: RequestRecord): number => (record.status === 0 ? 499 : record.status);
 
+/** The cells of everything that is counted at a request's end, for one combination of its labels. */
+interface RequestCells {
+  readonly requests: CounterCell;
+  readonly duration: HistogramCell;
+  readonly requestBytes: CounterCell;
+  readonly responseBytes: CounterCell;
+  readonly overhead: HistogramCell;
+}
+
 /** Every series and label of the gateway, filled from closed records and read from the slots. */
 export class Metrics {
+  /** By route, upstream, method and status: all of them come from closed sets. */
+  readonly #cells = new Map<string, RequestCells>();
   readonly #requests;
   readonly #rejected;
   readonly #duration;
@@ -40,10 +52,10 @@ export class Metrics {
   readonly #disconnects;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const counter = (name: string, help: string, labelNames: string[]): Counter => new Counter({ name, help, labelNames, registers });
-    const histogram = (name: string, help: string, labelNames: string[], buckets: number[]): Histogram =>
-      new Histogram({ name, help, labelNames, buckets, registers });
+    const counter = (name: string, help: string, labelNames: string[]): CounterTally =>
+      registerTally(registry, new CounterTally(name, help, labelNames));
+    const histogram = (name: string, help: string, labelNames: string[], buckets: number[]): HistogramTally =>
+      registerTally(registry, new HistogramTally(name, help, labelNames, buckets));
     this.#requests = counter('http_requests_total', 'Answered requests; 499: the client left', ['route', 'upstream', 'method', 'status']);
     this.#rejected = counter('http_rejected_total', "Answers that are the gateway's own problem", ['route', 'reason']);
     this.#duration = histogram('http_request_duration_seconds', 'Arrival to last byte out', ['route', 'upstream'], DURATION_BUCKETS);
@@ -51,7 +63,6 @@ export class Metrics {
     this.#responseBytes = counter('http_response_bytes_total', 'Bytes of response bodies', ['route', 'upstream']);
     this.#overhead = histogram('gateway_overhead_seconds', 'Time in the gateway itself', ['route'], OVERHEAD_BUCKETS);
     this.#upstreamRequests = counter('upstream_requests_total', 'Calls of upstreams by outcome', ['upstream', 'outcome']);
-    this.#upstreamUp = new Gauge({ name: 'upstream_up', help: '1 while the last request worked', labelNames: ['upstream'], registers });
     this.#wait = histogram('admission_wait_seconds', 'Wait of those admitted', ['upstream', 'band'], WAIT_BUCKETS);
     this.#parked = counter('admission_parked_total', 'Requests that had to wait', ['upstream', 'band']);
     this.#admissionRejected = counter('admission_rejected_total', 'Requests that got no slot', ['upstream', 'band', 'reason']);
@@ -59,6 +70,20 @@ export class Metrics {
     this.#outputRate = histogram('llm_output_tokens_per_second', 'Output tokens a second', ['upstream', 'model'], RATE_BUCKETS);
     this.#tokens = counter('llm_tokens_total', "Tokens by the engine's count", ['upstream', 'model', 'kind']);
     this.#disconnects = counter('client_disconnects_total', 'Clients that left early', ['route', 'phase']);
+    this.#upstreamUp = new Map<string, boolean>();
+    this.#watchUpstreams(registry, this.#upstreamUp);
+  }
+
+  #watchUpstreams(registry: Registry, up: ReadonlyMap<string, boolean>): void {
+    new Gauge({
+      name: 'upstream_up',
+      help: '1 while the last request worked',
+      labelNames: ['upstream'],
+      registers: [registry],
+      collect() {
+        for (const [upstream, works] of up) this.set({ upstream }, works ? 1 : 0);
+      },
+    });
   }
 
   /** Shows the slots and queues as they are when somebody reads. */
@@ -90,39 +115,57 @@ export class Metrics {
 
   /** Counts one request, whatever became of it. */
   count(record: RequestRecord): void {
-    const { route, upstream } = record;
-    const status = countedStatus(record);
-    this.#requests.labels(route, upstream, record.method, String(status)).inc();
-    this.#duration.labels(route, upstream).observe((record.endedAt - record.arrivedAt) / 1000);
-    if (record.requestBytes > 0) this.#requestBytes.labels(route, upstream).inc(record.requestBytes);
-    if (record.responseBytes > 0) this.#responseBytes.labels(route, upstream).inc(record.responseBytes);
-    if (record.problem !== undefined) this.#rejected.labels(route, reasonOf(record.problem)).inc();
-    if (record.clientGone) this.#disconnects.labels(route, LEFT_IN[record.phase]).inc();
-    this.#countUpstream(record);
+    const { route } = record;
+    const cells = this.#cellsOf(record);
+    cells.requests.add(1);
+    cells.duration.observe((record.endedAt - record.arrivedAt) / 1000);
+    cells.requestBytes.add(record.requestBytes);
+    cells.responseBytes.add(record.responseBytes);
+    if (record.problem !== undefined) this.#rejected.cell(route, reasonOf(record.problem)).add(1);
+    if (record.clientGone) this.#disconnects.cell(route, LEFT_IN[record.phase]).add(1);
+    this.#countUpstream(record, cells);
     this.#countAdmission(record);
     this.#countTokens(record);
   }
 
-  #countUpstream(record: RequestRecord): void {
+  #cellsOf(record: RequestRecord): RequestCells {
+    const { route, upstream, method } = record;
+    const status = String(countedStatus(record));
+    const key = `${route}\n${upstream}\n${method}\n${status}`;
+    let cells = this.#cells.get(key);
+    if (cells === undefined) {
+      cells = {
+        requests: this.#requests.cell(route, upstream, method, status),
+        duration: this.#duration.cell(route, upstream),
+        requestBytes: this.#requestBytes.cell(route, upstream),
+        responseBytes: this.#responseBytes.cell(route, upstream),
+        overhead: this.#overhead.cell(route),
+      };
+      this.#cells.set(key, cells);
+    }
+    return cells;
+  }
+
+  #countUpstream(record: RequestRecord, cells: RequestCells): void {
     const { upstreamOutcome: outcome, upstream, dispatchedAt, upstreamEndedAt } = record;
     if (outcome !== undefined) {
-      this.#upstreamRequests.labels(upstream, outcome).inc();
-      if (outcome !== 'cancelled') this.#upstreamUp.labels(upstream).set(isUp(outcome) ? 1 : 0);
+      this.#upstreamRequests.cell(upstream, outcome).add(1);
+      if (outcome !== 'cancelled') this.#upstreamUp.set(upstream, isUp(outcome));
     }
     if (dispatchedAt === undefined || upstreamEndedAt === undefined) return;
     const own = record.endedAt - record.arrivedAt - record.queuedMs - (upstreamEndedAt - dispatchedAt);
-    this.#overhead.labels(record.route).observe(Math.max(0, own) / 1000);
+    cells.overhead.observe(Math.max(0, own) / 1000);
   }
 
   #countAdmission(record: RequestRecord): void {
     const { upstream, problem } = record;
     const band = record.principal?.band;
     if (band === undefined) return;
-    if (record.parked) this.#parked.labels(upstream, band).inc();
-    if (record.dispatchedAt !== undefined) this.#wait.labels(upstream, band).observe(record.queuedMs / 1000);
+    if (record.parked) this.#parked.cell(upstream, band).add(1);
+    if (record.dispatchedAt !== undefined) this.#wait.cell(upstream, band).observe(record.queuedMs / 1000);
     else if (record.phase === 'queued') {
       const reason = record.clientGone ? 'cancelled' : problem === undefined ? undefined : reasonOf(problem);
-      if (reason !== undefined) this.#admissionRejected.labels(upstream, band, reason).inc();
+      if (reason !== undefined) this.#admissionRejected.cell(upstream, band, reason).add(1);
     }
   }
 
@@ -130,16 +173,16 @@ export class Metrics {
     const { model, upstream, dialect, usage } = record;
     if (model === undefined || dialect === undefined) return;
     if (record.firstContentAt !== undefined) {
-      this.#ttft.labels(upstream, model, dialect).observe((record.firstContentAt - record.arrivedAt) / 1000);
+      this.#ttft.cell(upstream, model, dialect).observe((record.firstContentAt - record.arrivedAt) / 1000);
     }
     if (usage === undefined) return;
-    this.#tokens.labels(upstream, model, 'prompt').inc(usage.promptTokens);
-    this.#tokens.labels(upstream, model, 'cached').inc(usage.cachedTokens);
-    this.#tokens.labels(upstream, model, 'completion').inc(usage.completionTokens);
-    this.#tokens.labels(upstream, model, 'reasoning').inc(usage.reasoningTokens);
+    this.#tokens.cell(upstream, model, 'prompt').add(usage.promptTokens);
+    this.#tokens.cell(upstream, model, 'cached').add(usage.cachedTokens);
+    this.#tokens.cell(upstream, model, 'completion').add(usage.completionTokens);
+    this.#tokens.cell(upstream, model, 'reasoning').add(usage.reasoningTokens);
     if (record.firstContentAt === undefined || record.upstreamEndedAt === undefined) return;
     const seconds = (record.upstreamEndedAt - record.firstContentAt) / 1000;
-    if (seconds > 0) this.#outputRate.labels(upstream, model).observe(usage.completionTokens / seconds);
+    if (seconds > 0) this.#outputRate.cell(upstream, model).observe(usage.completionTokens / seconds);
   }
 }
 

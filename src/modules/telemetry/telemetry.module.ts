@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
-import { pino, type Logger } from 'pino';
 import { register } from 'prom-client';
+import { systemClock } from '../../common/clock.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
+import { LogWriter } from './log-writer.js';
 import { Metrics } from './metrics.js';
 import { Telemetry } from './telemetry.js';
 import { TelemetryConfig } from './telemetry.config.js';
@@ -12,12 +13,12 @@ import { TelemetryConfig } from './telemetry.config.js';
   imports: [AdmissionModule],
   providers: [
     {
-      provide: 'logger',
+      provide: LogWriter,
       inject: [TelemetryConfig],
-      useFactory: (config: TelemetryConfig) => pino({ level: config.logLevel }, pino.destination({ sync: false })),
+      useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
     },
     { provide: Metrics, inject: [SlotController], useFactory: metrics },
-    { provide: Telemetry, inject: ['logger', Metrics], useFactory: (log: Logger, of: Metrics) => new Telemetry(log, of) },
+    { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
   ],
   exports: [Telemetry],
 })
@@ -27,4 +28,8 @@ function metrics(slots: SlotController): Metrics {
   const found = new Metrics(register);
   found.watchSlots(register, () => slots.snapshot());
   return found;
+}
+
+function telemetry(writer: LogWriter, of: Metrics): Telemetry {
+  return new Telemetry(writer, of);
 }

@@ -1,14 +1,24 @@
 import type { Logger } from 'pino';
 import type { RequestRecord } from '../../common/request-record.js';
 import { logRequest } from './access-log.js';
+import type { LogWriter } from './log-writer.js';
 import type { Metrics } from './metrics.js';
 
 /** Where closed records go. A fault in here ends no request. */
 export class Telemetry {
+  readonly log: Logger;
+
   constructor(
-    readonly log: Logger,
+    private readonly writer: LogWriter,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    this.log = writer.log;
+  }
+
+  /** Writes what is buffered, before the process ends. */
+  end(): void {
+    this.writer.end();
+  }
 
   readonly take = (record: RequestRecord): void => {
     try {

@@ -1,48 +1,8 @@
+import { NO_COUNTS, type EngineEvent, type EngineGauges } from './engine-gauges.js';
 import { Histogram } from './histogram.js';
 import { emptyHolding, KvCache } from './kv-cache.js';
 import type { EngineProfile } from './profiles.js';
 import { costMs, newSequence, nextTokens, tokensDue, type EngineRequest, type Sequence } from './sequence.js';
-
-/** What happened by the end of a step. `aborted`, `finished` and `lost` end a request; each request has one of them. */
-export type EngineEvent =
-  | { readonly kind: 'first'; readonly id: string; readonly cachedTokens: number }
-  | { readonly kind: 'tokens'; readonly id: string; readonly count: number }
-  | { readonly kind: 'finished' | 'aborted' | 'lost'; readonly id: string };
-
-export interface EngineGauges {
-  readonly running: number;
-  readonly waiting: number;
-  /** Prompt tokens of those that wait. */
-  readonly waitingTokens: number;
-  readonly usedBlocks: number;
-  /** 0 to 1; blocks kept for reuse alone count as free. */
-  readonly kvUsage: number;
-  /** The most that have run in one step since the start. */
-  readonly peakRunning: number;
-  /** Counters. `promptTokens` moves by the whole prompt when its first token comes out. */
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly generationTokens: number;
-  readonly prefixQueries: number;
-  readonly prefixHits: number;
-  readonly preemptions: number;
-  readonly submitted: number;
-  readonly finished: number;
-  readonly aborted: number;
-}
-
-const NO_COUNTS = {
-  peakRunning: 0,
-  promptTokens: 0,
-  cachedTokens: 0,
-  generationTokens: 0,
-  prefixQueries: 0,
-  prefixHits: 0,
-  preemptions: 0,
-  submitted: 0,
-  finished: 0,
-  aborted: 0,
-};
 
 /**
  * The scheduler of an inference engine, without a clock: `beginStep` says how long the next step takes, `endStep` what
@@ -79,7 +39,8 @@ export class EngineCore {
 
   /** Ends a request at the next step boundary. An id that is not here is ignored. */
   abort(id: string): void {
-    this.aborts.add(id);
+    const isIt = ({ request }: Sequence): boolean => request.id === id;
+    if (this.running.some(isIt) || this.waiting.some(isIt)) this.aborts.add(id);
   }
 
   /** Plans the next step and returns how long it takes, in ms; undefined: there is nothing to do. */
@@ -115,6 +76,8 @@ export class EngineCore {
     this.aborts.clear();
     this.stepMs = undefined;
     this.counts = { ...NO_COUNTS };
+    this.stepTokens.reset();
+    this.prefillSeconds.reset();
     const lost = held.map(({ request }): EngineEvent => ({ kind: 'lost', id: request.id }));
     return [...this.takeEvents(), ...lost];
   }

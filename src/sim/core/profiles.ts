@@ -80,7 +80,8 @@ const KEYS = [...Object.keys(VOLTA), ...OPTIONAL];
 
 /** Reads a profile from JSON: numbers under the names above; those left out are Volta's. Throws an Error naming the key. */
 export function parseProfile(value: unknown): EngineProfile {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('a profile is an object of numbers');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('a profile is an object of numbers');
   for (const [key, entry] of Object.entries(value)) checkEntry(key, entry);
   return { ...VOLTA, ...value };
 }

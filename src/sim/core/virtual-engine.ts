@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../common/clock.js';
-import { EngineCore, type EngineEvent, type EngineGauges } from './engine-core.js';
+import { EngineCore } from './engine-core.js';
+import type { EngineEvent, EngineGauges } from './engine-gauges.js';
 import type { EngineProfile } from './profiles.js';
 import type { EngineRequest } from './sequence.js';
 

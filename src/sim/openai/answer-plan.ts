@@ -37,7 +37,11 @@ export function planAnswer(ask: Ask, prompt: string, options: PlanOptions): Answ
   const reasons = options.reasons && ask.reasoningWanted && ask.kind === 'chat';
   if (calls.length > 0) {
     const thought = reasons ? asPieces('reasoning', wordTokens(prng, 12)) : [];
-    return withinLimit([...thought, ...calls.flatMap((tool, call) => callPieces(tool, call, prng))], 'tool_calls', options.limit);
+    return withinLimit(
+      [...thought, ...calls.flatMap((tool, call) => callPieces(tool, call, prng))],
+      'tool_calls',
+      options.limit,
+    );
   }
   if (ask.schema !== undefined) {
     const json = JSON.stringify(sampleFromSchema(ask.schema, prng));
@@ -70,12 +74,16 @@ function toolsToCall(ask: Ask): readonly Tool[] {
 
 function callPieces(tool: Tool, call: number, prng: Prng): Piece[] {
   const argumentsJson = JSON.stringify(sampleFromSchema(tool.parameters ?? { type: 'object' }, prng));
-  const id = `chatcmpl-tool-${prng.between(0, 2 ** 31).toString(16).padStart(8, '0')}`;
+  const id = `chatcmpl-tool-${prng
+    .between(0, 2 ** 31)
+    .toString(16)
+    .padStart(8, '0')}`;
   const pieces = fragments(argumentsJson, JSON_TOKEN).map((text): Piece => ({ kind: 'arguments', call, text }));
   return [{ kind: 'call', call, id, name: tool.name }, ...pieces];
 }
 
-const asPieces = (kind: 'reasoning' | 'content', texts: readonly string[]): Piece[] => texts.map((text) => ({ kind, text }));
+const asPieces = (kind: 'reasoning' | 'content', texts: readonly string[]): Piece[] =>
+  texts.map((text) => ({ kind, text }));
 
 function withinLimit(pieces: readonly Piece[], finishReason: AnswerPlan['finishReason'], limit: number): AnswerPlan {
   const cut = pieces.length > limit;
@@ -90,7 +98,11 @@ function stoppedAt(stops: readonly string[], plan: AnswerPlan): AnswerPlan {
     .filter(({ at }) => at !== -1)
     .toSorted((one, other) => one.at - other.at)[0];
   if (found === undefined) return plan;
-  return { pieces: piecesUntil(plan.pieces, found.at, found.at + found.text.length), finishReason: 'stop', stopReason: found.text };
+  return {
+    pieces: piecesUntil(plan.pieces, found.at, found.at + found.text.length),
+    finishReason: 'stop',
+    stopReason: found.text,
+  };
 }
 
 /** The pieces whose content begins before `endsAt`, with the text from `shownUntil` on left out. */

@@ -3,6 +3,8 @@ import { prefixKeysOf, type PrefixKey } from '../core/kv-cache.js';
 import { countFrom, listFrom, objectFrom, stringFrom, type JsonObject } from '../wire/json.js';
 
 const CHARACTERS_PER_TOKEN = 4;
+/** Answers to one prompt at most, whatever `n` says. */
+const MAX_CHOICES = 128;
 
 export interface Tool {
   readonly name: string;
@@ -110,11 +112,13 @@ function readCommon(body: JsonObject, forced: Forced) {
     stream: body['stream'] === true,
     includeUsage: streamOptions?.['include_usage'] === true,
     continuousUsage: streamOptions?.['continuous_usage_stats'] === true,
-    choices: countFrom(body['n']) ?? 1,
+    choices: Math.min(countFrom(body['n']) ?? 1, MAX_CHOICES),
     stop: [body['stop']].flat().filter((entry): entry is string => typeof entry === 'string' && entry !== ''),
     ignoreEnd: body['ignore_eos'] === true,
     reasoningWanted:
-      body['reasoning_effort'] !== 'none' && body['include_reasoning'] !== false && template?.['enable_thinking'] !== false,
+      body['reasoning_effort'] !== 'none' &&
+      body['include_reasoning'] !== false &&
+      template?.['enable_thinking'] !== false,
     outputTokens: forced.outputTokens,
   };
 }
@@ -156,7 +160,7 @@ function readTools(value: unknown): Tool[] {
   return (listFrom(value) ?? []).flatMap((entry) => {
     const tool = objectFrom(objectFrom(entry)?.['function']);
     const name = stringFrom(tool?.['name']);
-    return name === undefined ? [] : [{ name, parameters: tool?.['parameters'] }];
+    return name === undefined || name === '' ? [] : [{ name, parameters: tool?.['parameters'] }];
   });
 }
 

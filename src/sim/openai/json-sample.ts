@@ -2,23 +2,28 @@ import { listFrom, objectFrom, stringFrom, type JsonObject } from '../wire/json.
 import type { Prng } from '../core/prng.js';
 import { wordTokens } from '../core/text.js';
 
-/** Deeper than this a schema is answered with null: recursive ones never end by themselves. */
+/** Deeper than this, and behind so many values, the answer is null: a schema that contains itself would never end. */
 const MAX_DEPTH = 12;
+const MAX_VALUES = 500;
+const MAX_ITEMS = 16;
 
 /** A value that fits a JSON schema, as far as the schema uses the usual words. */
 export function sampleFromSchema(schema: unknown, prng: Prng): unknown {
   const root = objectFrom(schema) ?? {};
-  return sample(root, { root, prng, depth: 0 });
+  return sample(root, { root, prng, depth: 0, spent: { values: 0 } });
 }
 
 interface Scope {
   readonly root: JsonObject;
   readonly prng: Prng;
   readonly depth: number;
+  /** Of the whole answer. */
+  readonly spent: { values: number };
 }
 
 function sample(schema: JsonObject, scope: Scope): unknown {
-  if (scope.depth > MAX_DEPTH) return null;
+  scope.spent.values += 1;
+  if (scope.depth > MAX_DEPTH || scope.spent.values > MAX_VALUES) return null;
   const inner = { ...scope, depth: scope.depth + 1 };
   if ('const' in schema) return schema['const'];
   const choices = listFrom(schema['enum']);
@@ -40,7 +45,7 @@ function sampleOfType(type: string, schema: JsonObject, scope: Scope): unknown {
     case 'object':
       return sampleObject(schema, scope);
     case 'array':
-      return Array.from({ length: Math.max(1, lowest(schema, 'minItems')) }, () => sample(objectFrom(schema['items']) ?? {}, scope));
+      return sampleArray(schema, scope);
     case 'integer':
     case 'number':
       return Math.max(lowest(schema, 'minimum'), scope.prng.between(1, 9));
@@ -51,6 +56,11 @@ function sampleOfType(type: string, schema: JsonObject, scope: Scope): unknown {
     default:
       return wordTokens(scope.prng, 2).join('').replace('.', '');
   }
+}
+
+function sampleArray(schema: JsonObject, scope: Scope): unknown {
+  const length = Math.min(Math.max(1, lowest(schema, 'minItems')), MAX_ITEMS);
+  return Array.from({ length }, () => sample(objectFrom(schema['items']) ?? {}, scope));
 }
 
 function sampleObject(schema: JsonObject, scope: Scope): unknown {

@@ -35,10 +35,12 @@ const isJsonObject = (text: string): boolean => {
   }
 };
 
-const badRequest = (message: string, param: string | null = null): Refusal => new Refusal(400, 'BadRequestError', message, param);
+const badRequest = (message: string, param: string | null = null): Refusal =>
+  new Refusal(400, 'BadRequestError', message, param);
 
 /** A member that pydantic misses: vLLM reports these apart from its own refusals. */
-export const missing = (member: string): Refusal => new Refusal(400, 'Bad Request', `Field required: ${member}`, member);
+export const missing = (member: string): Refusal =>
+  new Refusal(400, 'Bad Request', `Field required: ${member}`, member);
 
 /** Throws where vLLM refuses a chat request that is good JSON. */
 export function checkVllmChat(body: JsonObject): void {

@@ -20,6 +20,14 @@ export interface AnswerIdentity {
 
 const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', server: 'uvicorn' };
 
+/** Members of a whole answer that say nothing here. */
+const UNUSED_MEMBERS = {
+  service_tier: null,
+  system_fingerprint: null,
+  prompt_logprobs: null,
+  kv_transfer_params: null,
+};
+
 const vllmUsage = (spent: Spent): object => ({
   prompt_tokens: spent.promptTokens,
   total_tokens: spent.promptTokens + spent.completionTokens,
@@ -45,10 +53,17 @@ export function callsOf(plan: AnswerPlan): { id: string; name: string; arguments
 export function vllmChatFormat(identity: AnswerIdentity, ask: Ask, style: VllmStyle): AnswerFormat {
   const bare = style.bareNamedCalls && typeof ask.toolChoice === 'object';
   const { id, created, model } = identity;
-  const chunk = (choices: readonly object[]): object => ({ id, object: 'chat.completion.chunk', created, model, choices });
+  const chunk = (choices: readonly object[]): object => ({
+    id,
+    object: 'chat.completion.chunk',
+    created,
+    model,
+    choices,
+  });
   const delta = (index: number, change: object): object =>
     chunk([{ index, delta: change, logprobs: null, finish_reason: null }]);
-  const reason = ({ finishReason }: AnswerPlan): string => (bare && finishReason === 'tool_calls' ? 'stop' : finishReason);
+  const reason = ({ finishReason }: AnswerPlan): string =>
+    bare && finishReason === 'tool_calls' ? 'stop' : finishReason;
   return {
     streamHeaders: STREAM_HEADERS,
     headWithFirstEvent: false,
@@ -58,21 +73,18 @@ export function vllmChatFormat(identity: AnswerIdentity, ask: Ask, style: VllmSt
       return change === undefined ? undefined : delta(index, change);
     },
     closing: (index, plan) => [
-      chunk([{ index, delta: { content: '' }, logprobs: null, finish_reason: reason(plan), stop_reason: plan.stopReason }]),
+      chunk([
+        { index, delta: { content: '' }, logprobs: null, finish_reason: reason(plan), stop_reason: plan.stopReason },
+      ]),
     ],
     usage: vllmUsage,
     usageChunk: (spent) => ({ ...chunk([]), usage: vllmUsage(spent) }),
     whole: (choices, spent) => ({
-      id,
+      ...identity,
       object: 'chat.completion',
-      created,
-      model,
       choices: choices.map((choice) => wholeChoice(choice, reason(choice.plan), style)),
-      service_tier: null,
-      system_fingerprint: null,
       usage: vllmUsage(spent),
-      prompt_logprobs: null,
-      kv_transfer_params: null,
+      ...UNUSED_MEMBERS,
     }),
   };
 }
@@ -127,7 +139,8 @@ export function vllmCompletionsFormat({ id, created, model }: AnswerIdentity): A
     streamHeaders: STREAM_HEADERS,
     headWithFirstEvent: false,
     opening: () => [],
-    piece: (index, piece) => (piece.kind === 'content' && piece.text !== '' ? body([choice(index, piece.text, undefined)]) : undefined),
+    piece: (index, piece) =>
+      piece.kind === 'content' && piece.text !== '' ? body([choice(index, piece.text, undefined)]) : undefined,
     closing: (index, plan) => [body([choice(index, '', plan)])],
     usage: vllmUsage,
     usageChunk: (spent) => ({ ...body([]), usage: vllmUsage(spent) }),

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { cut } from './cut.js';
 import { HOSTILE_BYTES, HTML_PAGE, type Faults, type SpoiltBody } from './faults.js';
 import type { SeenRequest, SeenRequests } from './seen-request.js';
 
@@ -11,6 +12,7 @@ export class SimExchange {
   readonly path: string;
   private eventsSent = 0;
   private silenced = false;
+  private readonly timers = new Set<NodeJS.Timeout>();
 
   constructor(
     readonly req: IncomingMessage,
@@ -21,6 +23,7 @@ export class SimExchange {
   ) {
     this.method = seen.method;
     this.path = seen.path.split('?', 1)[0] ?? '/';
+    this.onClosed(() => this.timers.forEach((timer) => clearTimeout(timer)));
   }
 
   get body(): Buffer {
@@ -39,8 +42,11 @@ export class SimExchange {
 
   /** Calls back after a delay, unless the answer has ended by then. */
   after(delayMs: number, callback: () => void): void {
-    const handle = setTimeout(callback, delayMs);
-    this.onClosed(() => clearTimeout(handle));
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      callback();
+    }, delayMs);
+    this.timers.add(timer);
   }
 
   json(status: number, value: unknown, headers: Headers = {}): void {
@@ -48,7 +54,12 @@ export class SimExchange {
   }
 
   /** A complete answer with its length. */
-  send(status: number, body: string | Buffer, headers: Headers = {}, spoilt: SpoiltBody | undefined = this.faults.body): void {
+  send(
+    status: number,
+    body: string | Buffer,
+    headers: Headers = {},
+    spoilt: SpoiltBody | undefined = this.faults.body,
+  ): void {
     if (this.gone) return;
     const bytes = Buffer.from(spoilt === 'hostile' ? HOSTILE_BYTES : spoilt === 'html' ? HTML_PAGE : body);
     const type = spoilt === 'html' ? { 'content-type': 'text/html' } : {};
@@ -84,7 +95,7 @@ export class SimExchange {
   /** Cuts the connection as a process that dies does. */
   reset(): void {
     this.log.end(this.seen, 'cut');
-    this.req.socket.resetAndDestroy();
+    cut(this.req.socket);
   }
 
   private breakStream(way: NonNullable<Faults['stream']>['way'], data: string): void {
@@ -96,7 +107,9 @@ export class SimExchange {
         this.res.end();
         return;
       case 'error':
-        this.res.end('data: {"error": {"message": "EngineCore encountered an issue.", "type": "InternalServerError", "param": null, "code": 500}}\n\n');
+        this.res.end(
+          'data: {"error": {"message": "EngineCore encountered an issue.", "type": "InternalServerError", "param": null, "code": 500}}\n\n',
+        );
         return;
       case 'half-event':
         this.cutAfter(`data: ${data.slice(0, data.length / 2)}`);

@@ -39,12 +39,17 @@ export const NO_FAULTS: Faults = {};
 const isCount = (value: unknown): boolean => value === 0 || countFrom(value) !== undefined;
 const isStatus = (value: unknown): boolean => isCount(value) && Number(value) >= 200 && Number(value) <= 599;
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
-const isOneOf = (...allowed: string[]) => (value: unknown): boolean => allowed.some((one) => one === value);
+const isOneOf =
+  (...allowed: string[]) =>
+  (value: unknown): boolean =>
+    allowed.some((one) => one === value);
 const isBody = isOneOf('truncated', 'hostile', 'html');
-const has = (members: Readonly<Record<string, (value: unknown) => boolean>>) => (value: unknown): boolean => {
-  const object = objectFrom(value);
-  return object !== undefined && Object.entries(object).every(([key, entry]) => members[key]?.(entry) === true);
-};
+const has =
+  (members: Readonly<Record<string, (value: unknown) => boolean>>) =>
+  (value: unknown): boolean => {
+    const object = objectFrom(value);
+    return object !== undefined && Object.entries(object).every(([key, entry]) => members[key]?.(entry) === true);
+  };
 
 const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   times: isCount,
@@ -61,7 +66,8 @@ export function parseFaults(value: unknown): Faults {
   const object: JsonObject | undefined = objectFrom(value);
   if (object === undefined) throw new Error('faults are a JSON object');
   for (const [key, entry] of Object.entries(object)) {
-    if (MEMBERS[key] === undefined) throw new Error(`"${key}" is no fault; there are ${Object.keys(MEMBERS).join(', ')}`);
+    if (MEMBERS[key] === undefined)
+      throw new Error(`"${key}" is no fault; there are ${Object.keys(MEMBERS).join(', ')}`);
     if (!MEMBERS[key](entry)) throw new Error(`"${key}" has a value that is not usable`);
   }
   return { ...(object as Faults), ...streamFault(object) };

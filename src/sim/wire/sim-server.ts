@@ -2,64 +2,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { cut } from './cut.js';
 import { SimExchange } from './exchange.js';
 import { NO_FAULTS, parseFaults, type Faults } from './faults.js';
 import { objectFrom } from './json.js';
 import { SeenRequests, type SeenRequest } from './seen-request.js';
-
-/** What every kind of simulated server can be started with. */
-export interface ListenOptions {
-  /** Absent: the loopback. */
-  readonly host?: string | undefined;
-  /** Absent or 0: one that is free. */
-  readonly port?: number | undefined;
-  /** Opens `POST /__sim/faults` to whoever can reach the port; absent: closed, and faults are set from the code alone. */
-  readonly faultsEndpoint?: boolean | undefined;
-}
-
-export interface SimStats {
-  readonly requests: number;
-  readonly finished: number;
-  /** Answers that a client did not wait for. */
-  readonly aborted: number;
-  /** Answers that a fault ended. */
-  readonly cut: number;
-  readonly running: number;
-  readonly waiting: number;
-  /** The most requests that truly ran at one time. */
-  readonly peakRunning: number;
-}
-
-/** A simulated server that is up. */
-export interface SimServer {
-  readonly host: string;
-  readonly port: number;
-  readonly url: string;
-  /** The latest requests, oldest first; those for `/__sim/` are left out. */
-  readonly requests: readonly SeenRequest[];
-  stats(): SimStats;
-  /** Replaces what goes wrong from the next request on. */
-  setFaults(faults: Faults): void;
-  /** Drops every connection and request and starts anew, as a process that dies and is restarted. */
-  crash(): void;
-  /** Drops every connection and refuses new ones until `accept`. */
-  refuse(): Promise<void>;
-  accept(): Promise<void>;
-  /** Settles when all sockets and timers are gone. May be called twice. */
-  close(): Promise<void>;
-}
-
-/** What makes a server one of its kind. */
-export interface SimApp {
-  handle(exchange: SimExchange): void;
-  /** An error in the engine's own words, for the fault that asks for a status. */
-  fail(exchange: SimExchange, status: number): void;
-  gauges(): Pick<SimStats, 'running' | 'waiting' | 'peakRunning'>;
-  crash(): void;
-  /** How long the step that runs still takes, in ms. */
-  stepLeftMs?(): number;
-  upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-}
+import type { ListenOptions, SimApp, SimServer, SimStats } from './sim-app.js';
 
 /** Starts a server for the app. Rejects where the address is not to be had. */
 export async function startServer(app: SimApp, options: ListenOptions): Promise<SimServer> {
@@ -142,7 +90,7 @@ class HttpSimServer implements SimServer {
 
   private dropConnections(): void {
     for (const request of this.seen.latest) this.seen.end(request, 'cut');
-    for (const socket of this.sockets) socket.resetAndDestroy();
+    for (const socket of this.sockets) cut(socket);
   }
 
   private note(req: IncomingMessage): SeenRequest {
@@ -154,7 +102,7 @@ class HttpSimServer implements SimServer {
       outcome: 'open',
       endedAtMs: undefined,
     };
-    if (!seen.path.startsWith('/__sim/')) this.seen.add(seen);
+    this.seen.add(seen);
     return seen;
   }
 
@@ -166,22 +114,33 @@ class HttpSimServer implements SimServer {
     req.on('error', () => undefined);
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('end', () => {
-      const body = Buffer.concat(chunks);
-      if (seen.path.startsWith('/__sim/')) seen.body = body;
-      else this.seen.bodyOf(seen, body);
+      this.seen.bodyOf(seen, Buffer.concat(chunks));
       this.dispatch(req, res, seen);
     });
   }
 
   private dispatch(req: IncomingMessage, res: ServerResponse, seen: SeenRequest): void {
     if (seen.path.startsWith('/__sim/')) return this.control(new SimExchange(req, res, seen, NO_FAULTS, this.seen));
-    if (seen.path.startsWith('/metrics')) return this.metrics(new SimExchange(req, res, seen, {}, this.seen));
+    if (seen.path.startsWith('/metrics')) return this.metrics(req, res, seen);
     const exchange = new SimExchange(req, res, seen, this.takeFaults(), this.seen);
-    const { hang, headDelayMs, status } = exchange.faults;
+    this.answer(exchange, exchange.faults, exchange.faults.headDelayMs ?? 0);
+  }
+
+  private answer(exchange: SimExchange, { hang, status }: Pick<Faults, 'hang' | 'status'>, waitMs: number): void {
     if (hang === true) return;
-    const answer = (): void => (status === undefined ? this.app.handle(exchange) : this.app.fail(exchange, status));
-    if (headDelayMs === undefined) answer();
-    else exchange.after(headDelayMs, answer);
+    const send = (): void => (status === undefined ? this.handle(exchange) : this.app.fail(exchange, status));
+    if (waitMs === 0) send();
+    else exchange.after(waitMs, send);
+  }
+
+  /** A mistake in the simulation is shown to whoever met it, and ends nobody else's requests. */
+  private handle(exchange: SimExchange): void {
+    try {
+      this.app.handle(exchange);
+    } catch (error) {
+      if (exchange.res.headersSent) exchange.reset();
+      else exchange.json(500, { error: `the simulation failed: ${String(error)}` });
+    }
   }
 
   private takeFaults(): Faults {
@@ -190,15 +149,12 @@ class HttpSimServer implements SimServer {
     return this.faults;
   }
 
-  private metrics(plain: SimExchange): void {
-    const { body, delayMs = 0, hang, status, waitForStep } = this.faults.metrics ?? {};
-    if (hang === true) return;
-    const faults = body === undefined ? NO_FAULTS : { body };
-    const exchange = new SimExchange(plain.req, plain.res, plain.seen, faults, this.seen);
-    const answer = (): void => (status === undefined ? this.app.handle(exchange) : this.app.fail(exchange, status));
-    const waitMs = delayMs + (waitForStep === true ? (this.app.stepLeftMs?.() ?? 0) : 0);
-    if (waitMs === 0) answer();
-    else exchange.after(waitMs, answer);
+  private metrics(req: IncomingMessage, res: ServerResponse, seen: SeenRequest): void {
+    const { body, delayMs = 0, waitForStep, ...faults } = this.faults.metrics ?? {};
+    const exchange = new SimExchange(req, res, seen, body === undefined ? NO_FAULTS : { body }, this.seen);
+    // A timer may come a little early; the step must be over by then.
+    const stepMs = waitForStep === true ? Math.ceil(this.app.stepLeftMs?.() ?? 0) + 1 : 0;
+    this.answer(exchange, faults, delayMs + stepMs);
   }
 
   private control(exchange: SimExchange): void {
@@ -208,7 +164,7 @@ class HttpSimServer implements SimServer {
     try {
       this.obey(exchange, JSON.parse(exchange.body.toString()));
     } catch (error) {
-      exchange.json(400, { error: error instanceof Error ? error.message : 'not JSON' });
+      exchange.json(400, { error: (error as Error).message });
     }
   }
 

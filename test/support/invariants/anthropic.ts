@@ -80,7 +80,10 @@ function openBlock(progress: Progress, data: JsonObject, at: string): void {
 }
 
 function checkDelta({ open }: Progress, data: JsonObject, at: string): void {
-  must(open !== undefined && open.index === data['index'], `${at}: a delta for block ${shown(data['index'])}, which is not open`);
+  must(
+    open !== undefined && open.index === data['index'],
+    `${at}: a delta for block ${shown(data['index'])}, which is not open`,
+  );
   const type = objectOr(data['delta'])['type'];
   must((DELTAS[open.type] ?? []).includes(String(type)), `${at}: a ${shown(type)} in a ${open.type} block`);
 }
@@ -89,6 +92,9 @@ function checkMessageDelta(progress: Progress, data: JsonObject, at: string): vo
   must(progress.open === undefined, `${at}: message_delta while a block is open`);
   must(!progress.stopped, `${at}: a second message_delta`);
   must(typeof objectOr(data['delta'])['stop_reason'] === 'string', `${at}: message_delta without a stop_reason`);
-  must(typeof objectOr(data['usage'])['output_tokens'] === 'number', `${at}: message_delta without usage.output_tokens`);
+  must(
+    typeof objectOr(data['usage'])['output_tokens'] === 'number',
+    `${at}: message_delta without usage.output_tokens`,
+  );
   progress.stopped = true;
 }

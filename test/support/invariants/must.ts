@@ -15,7 +15,10 @@ export function must(holds: boolean, rule: string): asserts holds {
 export function typedData(frame: SseFrame, at: string): JsonObject {
   must(isObject(frame.data), `${at}: the data is not an object but ${shown(frame.data)}`);
   must(typeof frame.data['type'] === 'string', `${at}: the data has no type`);
-  must(frame.event === frame.data['type'], `${at}: event ${shown(frame.event)} with data of type ${shown(frame.data['type'])}`);
+  must(
+    frame.event === frame.data['type'],
+    `${at}: event ${shown(frame.event)} with data of type ${shown(frame.data['type'])}`,
+  );
   return frame.data;
 }
 

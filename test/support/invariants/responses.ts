@@ -67,7 +67,10 @@ function checkResponseId(progress: Progress, data: JsonObject, at: string): void
 
 function addItem({ items }: Progress, data: JsonObject, at: string): void {
   const item = objectOr(data['item']);
-  must(data['output_index'] === items.length, `${at}: output_index ${shown(data['output_index'])}, expected ${String(items.length)}`);
+  must(
+    data['output_index'] === items.length,
+    `${at}: output_index ${shown(data['output_index'])}, expected ${String(items.length)}`,
+  );
   must(isFilled(item['id']), `${at}: an item with the id ${shown(item['id'])}`);
   items.push({ id: item['id'], type: item['type'], parts: new Set(), done: false });
 }
@@ -75,7 +78,10 @@ function addItem({ items }: Progress, data: JsonObject, at: string): void {
 /** The item that the event belongs to: added, not done yet, and named by its own id. */
 function openItem({ items }: Progress, data: JsonObject, at: string): Item {
   const item = items[Number(data['output_index'])];
-  must(item !== undefined, `${at}: ${shown(data['type'])} for item ${shown(data['output_index'])}, which was not added`);
+  must(
+    item !== undefined,
+    `${at}: ${shown(data['type'])} for item ${shown(data['output_index'])}, which was not added`,
+  );
   must(!item.done, `${at}: ${shown(data['type'])} for item ${shown(data['output_index'])}, which was done`);
   const id = 'item_id' in data ? data['item_id'] : objectOr(data['item'])['id'];
   must(id === item.id, `${at}: the item is ${shown(item.id)}, the event names ${shown(id)}`);

@@ -1,7 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import type { Section } from '../../../common/config/rule.js';
-import { isRecord } from '../../../common/config/rule.js';
+import { isRecord, type Section } from '../../../common/config/rule.js';
 import type { Finding } from './finding.js';
 import { shapeFindings } from './shape.js';
 import { sketchOf, type Sketch } from './sketch.js';
@@ -15,7 +14,10 @@ export interface Bound<T extends object> {
   readonly findings: readonly Finding[];
 }
 
-/** Makes data an instance of its class, and finds all that is wrong with it by itself. `voided`: paths without a value to judge. */
+/**
+ * Makes data an instance of its class, and finds all that is wrong with it by itself. `voided`: paths whose value could
+ * not be read, which is a fault already.
+ */
 export function bind<T extends object>(section: Section<T>, data: unknown, voided: ReadonlySet<string>): Bound<T> {
   const plain = isRecord(data) ? data : {};
   const instance = plainToInstance(section, plain, { excludeExtraneousValues: true, exposeUnsetFields: false });

@@ -72,16 +72,16 @@ export function reportRepeats(
   }
 }
 
+/** A value that must be one of some names. */
+export interface Reference {
+  readonly path: string;
+  /** What it must be: `the name of a band`. */
+  readonly what: string;
+  readonly names: readonly (string | undefined)[] | undefined;
+}
+
 /** A reference must lead somewhere. */
-export function reportUnknown(
-  value: string | undefined,
-  {
-    path,
-    what,
-    names,
-  }: { readonly path: string; readonly what: string; readonly names: readonly (string | undefined)[] | undefined },
-  report: Report,
-): void {
+export function reportUnknown(value: string | undefined, { path, what, names }: Reference, report: Report): void {
   if (value === undefined || names === undefined || names.includes(value)) return;
   const there = [...new Set(known(names))].join(', ');
   report(path, `is not ${what} (${there === '' ? 'there is none' : `there are: ${there}`})`);

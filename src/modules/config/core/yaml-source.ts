@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, Scalar, type Document, type Pair } from 'yaml';
 import { itemPath, pathOf, quoted, ROOT, type Finding } from './finding.js';
 import { substitute, type Environment } from './substitute.js';
-import { isStackOverflow, messageOf } from './yaml-errors.js';
+import { firstAtEachPlace, isStackOverflow, messageOf, TOO_DEEP } from './yaml-errors.js';
 
 /** Line and column, both from 1 on. */
 export interface Place {
@@ -68,13 +68,13 @@ export class YamlSource {
       const options = { lineCounter: this.#lines, prettyErrors: false, uniqueKeys: false, version: '1.2' } as const;
       const document: Document = parseDocument(text, options);
       const errors = [...document.errors, ...document.warnings];
-      for (const error of errors) this.#reject(ROOT, error.pos[0], messageOf(error));
+      for (const [offset, error] of firstAtEachPlace(errors)) this.#reject(ROOT, offset, messageOf(error));
       if (document.directives?.yaml.explicit === true)
         this.#reject(ROOT, 0, 'directives are not taken: the file is YAML 1.2');
       return this.#found.length > 0 ? undefined : document;
     } catch (error) {
       if (!isStackOverflow(error)) throw error;
-      this.#reject(ROOT, 0, 'is nested too deeply to be read');
+      this.#reject(ROOT, 0, TOO_DEEP);
       return undefined;
     }
   }

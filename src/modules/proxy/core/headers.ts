@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { Peer } from '../peer.js';
 
 /** RFC 9110 section 7.6.1, RFC 9112 and their relatives: fields that belong to one connection. */
 const HOP_BY_HOP = new Set([
@@ -79,14 +80,6 @@ const ENGINE_FIELDS = ['accept', 'user-agent', 'traceparent', 'tracestate'] as c
 function connectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined;
   return new Set(connection.toLowerCase().split(',').map((name) => name.trim()));
-}
-
-/** Everything about the client's side that its forwarding fields need. */
-export interface Peer {
-  /** Textual address of the socket's other end. */
-  readonly address: string;
-  /** It is one of the configured proxies: its word about who stands behind it counts. */
-  readonly trusted: boolean;
 }
 
 /** The request fields that this file reads, lower-case names. */

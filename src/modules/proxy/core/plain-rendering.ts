@@ -24,7 +24,8 @@ export class PlainRendering implements Rendering {
         cause: `status ${status}`,
       });
     }
-    this.#head = { status, headers: this.#headers(headers) };
+    // RFC 9110 section 8.6: there is no length where there can be no body.
+    this.#head = { status, headers: this.#headers(status === 204 ? { ...headers, 'content-length': undefined } : headers) };
     return 'stream';
   }
 

@@ -1,19 +1,22 @@
 import { eventBytes } from '../../../../common/sse.js';
+import { unusableAnswer } from './engine-head.js';
 import { isObject, type JsonObject, parsedJson } from './json-value.js';
 import { DONE_EVENT } from './stream-repair.js';
 
 /**
- * A whole answer as the stream that was asked for: a chunk for each choice, one for the usage if the client asked for
- * it, `[DONE]`. undefined where the body is no answer with choices.
+ * A whole answer as an engine would have streamed it: a chunk for each choice, one for the usage, `[DONE]`. A client
+ * that waits for events reads nothing out of a JSON body. Throws a GatewayProblem where the body has no choices.
  */
-export function answerAsStream(body: Buffer, usageWanted: boolean): Buffer | undefined {
+export function answerAsStream(body: Buffer): Buffer {
   const answer = parsedJson(body.toString('utf8'));
-  if (!isObject(answer) || !Array.isArray(answer['choices'])) return undefined;
+  if (!isObject(answer) || !Array.isArray(answer['choices'])) throw unusableAnswer('the answer has no list of choices');
   const { usage, choices, ...members } = answer;
   const isChat = answer['object'] !== 'text_completion';
   const head = isChat ? { ...members, object: 'chat.completion.chunk' } : members;
-  const chunks = answer['choices'].filter(isObject).map((choice) => ({ ...head, choices: [isChat ? asDelta(choice) : choice] }));
-  const last = usageWanted && isObject(usage) ? [{ ...head, choices: [], usage }] : [];
+  const chunks = answer['choices']
+    .filter(isObject)
+    .map((choice) => ({ ...head, choices: [isChat ? asDelta(choice) : choice] }));
+  const last = isObject(usage) ? [{ ...head, choices: [], usage }] : [];
   return Buffer.concat([...[...chunks, ...last].map((chunk) => eventBytes(JSON.stringify(chunk))), DONE_EVENT]);
 }
 

@@ -44,6 +44,8 @@ function numbersOf(base64: string): string | undefined {
   if (!BASE64.test(base64)) return undefined;
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length % FLOAT_BYTES !== 0) return undefined;
-  const values = Array.from({ length: bytes.length / FLOAT_BYTES }, (_, index) => bytes.readFloatLE(index * FLOAT_BYTES));
+  const values = Array.from({ length: bytes.length / FLOAT_BYTES }, (_, index) =>
+    bytes.readFloatLE(index * FLOAT_BYTES),
+  );
   return values.every(Number.isFinite) ? JSON.stringify(values) : undefined;
 }

@@ -11,17 +11,17 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Throws a GatewayProblem where the answer is not for the client. */
 export function checkEngineHead(status: number, headers: EngineHeaders): void {
-  if (WITHOUT_BODY.has(status)) throw invalid(`the engine answered ${status}, which has no body`);
+  if (WITHOUT_BODY.has(status)) throw unusableAnswer(`the engine answered ${status}, which has no body`);
   if (REFUSALS.has(status) || (status >= 300 && status < 400)) {
     throw new GatewayProblem('upstream-refused-us', {
       detail: 'The engine does not accept this gateway; the request itself was not judged.',
       cause: new Error(`the engine answered ${status}`),
     });
   }
-  if (status < 200) throw invalid(`the engine answered ${status}`);
+  if (status < 200) throw unusableAnswer(`the engine answered ${status}`);
   const encoding = fieldOf(headers, 'content-encoding');
   if (encoding !== undefined && encoding.trim() !== '' && !/^\s*identity\s*$/i.test(encoding)) {
-    throw invalid('the engine compressed its answer unasked');
+    throw unusableAnswer('the engine compressed its answer unasked');
   }
 }
 
@@ -45,7 +45,8 @@ export const isEventStream = (contentType: string | undefined): boolean =>
 export const isJsonType = (contentType: string | undefined): contentType is string =>
   contentType !== undefined && /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType);
 
-function invalid(cause: string): GatewayProblem {
+/** The problem of an answer that is none; `cause` is for the log. */
+export function unusableAnswer(cause: string): GatewayProblem {
   return new GatewayProblem('upstream-invalid', {
     detail: 'The engine sent an answer that cannot be used (server_error).',
     cause: new Error(cause),

@@ -12,7 +12,6 @@ const NINE = 0x39;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 
 /** How deep a body may nest, its own object counted. */
 export const MAX_DEPTH = 512;
@@ -33,14 +32,6 @@ const awaited = new Uint8Array(MAX_DEPTH + 1);
 
 const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE;
 const isHex = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
-
-/** Where a member of an object stands: its key with the quotes, its value without the space around it. */
-export interface Member {
-  readonly keyStart: number;
-  readonly keyEnd: number;
-  readonly valueStart: number;
-  readonly valueEnd: number;
-}
 
 /**
  * Reads JSON where it lies. Every method takes the index at which something must begin and returns the index behind it,
@@ -77,11 +68,41 @@ export class JsonBytes {
   /** Whether the string that stands there says `ascii`, written with escapes or without. */
   says(start: number, end: number, ascii: string): boolean {
     const length = end - start - 2;
-    if (length !== ascii.length) return length > ascii.length && length <= 6 * ascii.length && this.text(start, end) === ascii;
+    if (length !== ascii.length) return length > ascii.length && this.saysEscaped(start, end, ascii);
     for (let index = 0; index < length; index++) {
-      if (this.bytes[start + 1 + index] !== ascii.charCodeAt(index)) return false;
+      if (this.byte(start + 1 + index) !== ascii.charCodeAt(index)) return false;
     }
     return true;
+  }
+
+  /** The whole number that stands there; NaN where it is written with anything but digits, or with more than 15. */
+  digits(start: number, end: number): number {
+    if (end - start > 15) return NaN;
+    let value = 0;
+    for (let at = start; at < end; at++) {
+      const byte = this.byte(at);
+      if (!isDigit(byte)) return NaN;
+      value = 10 * value + byte - ZERO;
+    }
+    return value;
+  }
+
+  /** The value of the four hexadecimal digits that stand there. */
+  hex(start: number): number {
+    let value = 0;
+    for (let at = start; at < start + 4; at++) {
+      const byte = this.byte(at);
+      value = 16 * value + (isDigit(byte) ? byte - ZERO : (byte | 0x20) - 0x61 + 10);
+    }
+    return value;
+  }
+
+  private saysEscaped(start: number, end: number, ascii: string): boolean {
+    if (end - start - 2 > 6 * ascii.length) return false;
+    for (let at = start + 1; at < end - 1; at++) {
+      if (this.byte(at) === BACKSLASH) return this.text(start, end) === ascii;
+    }
+    return false;
   }
 
   isComma(at: number): boolean {
@@ -107,42 +128,17 @@ export class JsonBytes {
     return at;
   }
 
+  /** The error of a body that has something else than `expected` there. */
+  fault(at: number, expected: string): Error {
+    const place = at < this.bytes.length ? `at byte ${at}` : `at its end, byte ${at},`;
+    return invalidBody(`is not valid JSON: ${place} ${expected} was expected`);
+  }
+
   /** Index of the last byte before `at` that is not white space. */
   lastBefore(at: number): number {
     let before = at - 1;
     while (before >= 0 && SPACE[this.byte(before)] !== 0) before--;
     return before;
-  }
-
-  /** Visits the members of the object that opens at `open`, in order. `depth` is the object's own; 0: checked before. */
-  eachMember(open: number, visit: (member: Member) => void, depth = 0): number {
-    let at = this.skipSpace(open + 1);
-    if (this.byte(at) === CLOSE_BRACE) return at + 1;
-    for (;;) {
-      const keyStart = at;
-      const keyEnd = this.endOfKey(at);
-      const valueStart = this.startOfValue(keyEnd);
-      const valueEnd = this.endOfValue(valueStart, depth);
-      visit({ keyStart, keyEnd, valueStart, valueEnd });
-      at = this.skipSpace(valueEnd);
-      if (this.byte(at) === CLOSE_BRACE) return at + 1;
-      if (this.byte(at) !== COMMA) throw this.fault(at, 'a comma or "}"');
-      at = this.skipSpace(at + 1);
-    }
-  }
-
-  /** Visits the elements of the array that opens at `open`, in order. `depth` is the array's own; 0: checked before. */
-  eachElement(open: number, visit: (start: number, end: number) => void, depth = 0): number {
-    let at = this.skipSpace(open + 1);
-    if (this.byte(at) === CLOSE_BRACKET) return at + 1;
-    for (;;) {
-      const end = this.endOfValue(at, depth);
-      visit(at, end);
-      at = this.skipSpace(end);
-      if (this.byte(at) === CLOSE_BRACKET) return at + 1;
-      if (this.byte(at) !== COMMA) throw this.fault(at, 'a comma or "]"');
-      at = this.skipSpace(at + 1);
-    }
   }
 
   /** `depth` is that of what the value stands in. */
@@ -172,7 +168,8 @@ export class JsonBytes {
         at = this.skipSpace(at);
       }
       while ((byte = this.byte(at)) !== COMMA) {
-        if (byte !== awaited[open]) throw this.fault(at, awaited[open] === CLOSE_BRACE ? 'a comma or "}"' : 'a comma or "]"');
+        if (byte !== awaited[open])
+          throw this.fault(at, awaited[open] === CLOSE_BRACE ? 'a comma or "}"' : 'a comma or "]"');
         if (--open === 0) return at + 1;
         at = this.skipSpace(at + 1);
       }
@@ -181,12 +178,13 @@ export class JsonBytes {
     }
   }
 
-  private endOfKey(start: number): number {
+  endOfKey(start: number): number {
     if (this.byte(start) !== QUOTE) throw this.fault(start, 'a name in double quotes');
     return this.endOfString(start);
   }
 
-  private startOfValue(keyEnd: number): number {
+  /** Index of the value whose key ends at `keyEnd`. */
+  startOfValue(keyEnd: number): number {
     const at = this.skipSpace(keyEnd);
     if (this.byte(at) !== COLON) throw this.fault(at, 'a colon');
     return this.skipSpace(at + 1);
@@ -242,7 +240,8 @@ export class JsonBytes {
     const literal = LITERALS.get(byte);
     if (literal === undefined) throw this.fault(start, 'a value');
     for (let index = 1; index < literal.length; index++) {
-      if (this.byte(start + index) !== literal[index]) throw this.fault(start + index, `the rest of ${literal.toString()}`);
+      if (this.byte(start + index) !== literal[index])
+        throw this.fault(start + index, `the rest of ${literal.toString()}`);
     }
     return start + literal.length;
   }
@@ -264,10 +263,5 @@ export class JsonBytes {
     let at = start + 1;
     while (at < length && isDigit(bytes[at] ?? 0)) at++;
     return at;
-  }
-
-  private fault(at: number, expected: string): Error {
-    const place = at < this.bytes.length ? `at byte ${at}` : `at its end, byte ${at},`;
-    return invalidBody(`is not valid JSON: ${place} ${expected} was expected`);
   }
 }

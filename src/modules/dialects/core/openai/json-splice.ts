@@ -1,3 +1,5 @@
+import { parsedJson } from './json-value.js';
+
 /**
  * Edits of JSON text in place: what is not edited keeps its bytes, number formats and unknown members included. Every
  * function wants text that `JSON.parse` takes; on anything else the result is undefined, but no call loops or throws.
@@ -48,7 +50,10 @@ export function withoutMember(json: string, path: JsonPath): string {
 }
 
 /** Where the elements of an array of the text are, as start and end, in order. */
-export function elementSpans(json: string, path: JsonPath): readonly { readonly start: number; readonly end: number }[] {
+export function elementSpans(
+  json: string,
+  path: JsonPath,
+): readonly { readonly start: number; readonly end: number }[] {
   const span = locate(json, path);
   return span === undefined || json[span.start] !== '[' ? [] : [...children(json, span.start)];
 }
@@ -86,7 +91,7 @@ function childAt(json: string, open: number, step: string | number): Span | unde
 
 function keyOf(json: string, child: Span): string {
   const source = json.slice(child.keyStart, endOfString(json, child.keyStart));
-  return source.includes('\\') ? String(JSON.parse(source)) : source.slice(1, -1);
+  return source.includes('\\') ? String(parsedJson(source)) : source.slice(1, -1);
 }
 
 function* children(json: string, open: number): Generator<Span> {

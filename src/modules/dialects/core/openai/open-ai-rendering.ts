@@ -136,6 +136,7 @@ export class OpenAiRendering implements Rendering {
   }
 
   heartbeat(asEvent: boolean): Uint8Array | undefined {
+    if (this.way === 'unknown') this.committed = true;
     return this.passing === undefined && !this.wholeFailed ? this.events.heartbeat(asEvent) : undefined;
   }
 
@@ -144,14 +145,14 @@ export class OpenAiRendering implements Rendering {
   }
 
   private answer(body: Buffer): WholeResponse {
-    const { operation, restore, vectors, context, usageWanted, stream } = this.terms;
+    const { operation, restore, vectors, context, stream } = this.terms;
     this.wholeUsage = usageInBody(body);
     if (operation === 'rerank' && restore !== undefined) return this.success(JSON_TYPE, restore(body));
-    if (operation === 'embeddings' && this.quirks.vectors) return this.success(this.jsonType(), withVectors(body, vectors));
+    if (operation === 'embeddings' && this.quirks.vectors)
+      return this.success(this.jsonType(), withVectors(body, vectors));
     const repaired = operation === 'chat' ? repairedChat(body, this.quirks, context.requestId) : body;
-    if (!stream && !this.committed) return this.success(this.jsonType(), repaired);
-    const { status, headers } = this.headWith(EVENT_STREAM, STREAM_FIELDS);
-    return { status, headers, body: answerAsStream(repaired, usageWanted) ?? repaired };
+    if (!stream) return this.success(this.jsonType(), repaired);
+    return { ...this.headWith(EVENT_STREAM, STREAM_FIELDS), body: this.events.push(answerAsStream(repaired)) };
   }
 
   private success(contentType: string, body: Uint8Array): WholeResponse {

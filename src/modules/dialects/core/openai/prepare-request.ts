@@ -27,6 +27,7 @@ export function prepareRequest(
   operation: Operation,
   table: RoutingTable,
   forcedModel: string | undefined,
+  requestId: string,
 ): PreparedRequest {
   const scan = scanRequest(body);
   const model = findModel(scan, operation, table, forcedModel);
@@ -38,7 +39,7 @@ export function prepareRequest(
     ...(usageAdded ? askForUsage(scan) : []),
     ...repairRequest(engine, operation, scan),
   ];
-  const ranking = operation === 'rerank' && engine === 'tei' ? translateRerank(body, scan, model.id) : undefined;
+  const ranking = operation === 'rerank' && engine === 'tei' ? translateRerankRequest(scan, model.id, `rerank-${requestId}`) : undefined;
   const request = canonicalFrom(scan, operation, model.id, body.length);
   return {
     request,

@@ -62,6 +62,7 @@ const ERROR_KINDS: Readonly<Record<ProblemCode, ErrorKind>> = {
   'queue-full': busy('queue_full'),
   'engine-saturated': busy('engine_saturated'),
   draining: busy('draining'),
+  'not-ready': busy('not_ready'),
   'memory-exhausted': busy('memory_exhausted'),
   'queue-timeout': late('queue_timeout', 'server_error'),
   'upstream-timeout': late('upstream_timeout', 'server_error'),

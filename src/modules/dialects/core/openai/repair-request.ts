@@ -1,8 +1,8 @@
 import type { Operation } from '../../../../common/canonical/canonical-request.js';
 import type { EngineKind } from '../../../../common/config/upstreams.config.js';
-import type { Member } from './json-bytes.js';
+import type { Member } from './json-walk.js';
 import { repairMessages, type MessageRepairs } from './repair-messages.js';
-import type { MemberName } from './request-members.js';
+import type { MemberName } from './member-names.js';
 import type { ScannedRequest } from './scan-request.js';
 import { edit, type Edit, withoutMembers } from './splice-body.js';
 
@@ -37,20 +37,18 @@ const REPAIRS: Readonly<Record<EngineKind, RequestRepairs>> = {
 };
 
 /**
- * Edits that make a chat request digestible for the engine; none for one that is so already, which a search for a few
- * words tells. They go together with those of `forceModel` and `askForUsage` in one splice. A body without `messages`
+ * Edits that make a chat request digestible for the engine; none for one that is so already. They go together with those of `forceModel` and `askForUsage` in one splice. A body without `messages`
  * is left to the engine's refusal, so that no edit ever takes the last member out.
  */
 export function repairRequest(engine: EngineKind, operation: Operation, scan: ScannedRequest): Edit[] {
-  const messages = scan.member('messages');
-  if (operation !== 'chat' || messages === undefined) return [];
+  if (operation !== 'chat' || scan.member('messages') === undefined) return [];
   const repairs = REPAIRS[engine];
   const limits = repairs.completionTokens ? limitRepair(scan) : NO_REPAIR;
   const superfluous = [...limits.superfluous, ...toolMembers(repairs, scan)];
   return [
     ...limits.edits,
     ...(superfluous.length === 0 ? [] : withoutMembers(scan.json, superfluous)),
-    ...repairMessages(repairs, scan.json, messages),
+    ...repairMessages(repairs, scan.json, scan.messagePlaces),
   ];
 }
 

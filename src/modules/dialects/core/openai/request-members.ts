@@ -1,108 +1,65 @@
 import { invalidBody, invalidField } from './body-problems.js';
-import type { JsonBytes, Member } from './json-bytes.js';
+import type { JsonBytes } from './json-bytes.js';
+import { eachMember, type Member } from './json-walk.js';
+import { knownName, type MemberName } from './member-names.js';
+import { MessageScanner, type MessagePlaces } from './scan-messages.js';
 
-/** The top-level members that the gateway reads. Each may stand once, so that every reader finds the same value. */
-export const MEMBER_NAMES = [
-  'model',
-  'stream',
-  'stream_options',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'best_of',
-  'messages',
-  'prompt',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'input',
-  'encoding_format',
-  'query',
-  'documents',
-  'texts',
-  'top_n',
-  'return_documents',
-  'raw_scores',
-  'truncate',
-  'truncation_direction',
-] as const;
-export type MemberName = (typeof MEMBER_NAMES)[number];
-
-const NAMES = new Map<string, MemberName>(MEMBER_NAMES.map((name) => [name, name]));
-const LONGEST_NAME = Math.max(...MEMBER_NAMES.map((name) => name.length));
-/** Index: length. */
-const NAMES_BY_LENGTH = Array.from({ length: LONGEST_NAME + 1 }, (_, length) =>
-  MEMBER_NAMES.filter((name) => name.length === length),
-);
-/** Bytes of the longest name with every letter written as an escape, quotes included: no longer key can be one. */
-const LONGEST_KEY_BYTES = 6 * LONGEST_NAME + 2;
-
-/** As readers fold that ignore case: the long s counts as an s there, the Kelvin sign becomes a k by itself. */
-const fold = (key: string): string => key.toLowerCase().replaceAll('ſ', 's');
-
-/** Capitals, escapes and what is not ASCII: a key without them is what its bytes say, in any reader's eyes. */
-const isPlainByte = (byte: number): boolean => byte < 0x80 && byte !== 0x5c && (byte < 0x41 || byte > 0x5a);
-
-/** The members found. `miscased` holds what only a reader that ignores case would take for one. */
+/** The members found. `miscasedModel` is what only a reader that ignores case would take for `model`. */
 export interface RequestMembers {
   readonly found: ReadonlyMap<MemberName, Member>;
   readonly miscasedModel: Member | undefined;
+  readonly messagePlaces: MessagePlaces;
 }
 
-/** Reads the whole top level, and with it the whole body up to the object's end, which it returns. */
+/** Reads the top level, and with it the whole body up to the end of its object. */
 export class MemberReader implements RequestMembers {
   readonly found = new Map<MemberName, Member>();
+  readonly messagePlaces: MessageScanner;
+  /** By the name that they would have in lower case. */
   private readonly miscased = new Map<MemberName, Member>();
 
-  constructor(private readonly json: JsonBytes) {}
+  constructor(private readonly json: JsonBytes) {
+    this.messagePlaces = new MessageScanner(json);
+  }
 
   get miscasedModel(): Member | undefined {
     return this.miscased.get('model');
   }
 
+  /** `open`: where the object begins; returns the index behind it. Throws `invalid-body` for a member that stands twice. */
   read(open: number): number {
-    const end = this.json.eachMember(open, (member) => this.take(member), 1);
+    return eachMember(this.json, open, (keyStart, keyEnd, valueStart) => this.member(keyStart, keyEnd, valueStart));
+  }
+
+  /** `model` alone may be written so, where it is going to be replaced. */
+  refuseMiscased(): void {
     for (const name of this.miscased.keys()) {
-      if (name !== 'model') throw invalidField(name, 'has to be written in lower case, since some engines ignore the case');
-    }
-    return end;
-  }
-
-  private take(member: Member): void {
-    if (member.keyEnd - member.keyStart > LONGEST_KEY_BYTES) return;
-    if (!this.isPlain(member)) return this.takeDecoded(member);
-    for (const name of NAMES_BY_LENGTH[member.keyEnd - member.keyStart - 2] ?? []) {
-      if (this.json.says(member.keyStart, member.keyEnd, name)) return this.put(this.found, name, member);
+      if (name !== 'model')
+        throw invalidField(name, 'has to be written in lower case, since some engines ignore the case');
     }
   }
 
-  private takeDecoded(member: Member): void {
-    const key = this.json.text(member.keyStart, member.keyEnd);
-    const exact = NAMES.get(key);
-    const name = exact ?? NAMES.get(fold(key));
-    if (name !== undefined) this.put(exact === undefined ? this.miscased : this.found, name, member);
-  }
-
-  private put(members: Map<MemberName, Member>, name: MemberName, member: Member): void {
-    if (this.found.has(name) || this.miscased.has(name)) throw twice(name, member.keyStart);
-    members.set(name, member);
-  }
-
-  private isPlain({ keyStart, keyEnd }: Member): boolean {
-    for (let at = keyStart + 1; at < keyEnd - 1; at++) {
-      if (!isPlainByte(this.json.byte(at))) return false;
-    }
-    return true;
+  private member(keyStart: number, keyEnd: number, valueStart: number): number {
+    const { json } = this;
+    const known = knownName(json, keyStart, keyEnd);
+    if (known === undefined) return json.endOfValue(valueStart, 1);
+    const { name, exact } = known;
+    if (this.found.has(name) || this.miscased.has(name)) throw twice(name, keyStart);
+    const valueEnd = name === 'messages' ? this.messagePlaces.read(valueStart) : json.endOfValue(valueStart, 1);
+    (exact ? this.found : this.miscased).set(name, { keyStart, keyEnd, valueStart, valueEnd });
+    return valueEnd;
   }
 }
 
 /** The member `name` of the object that opens at `open`, called `path` in messages; refused where it stands twice. */
 export function onlyMember(json: JsonBytes, open: number, name: string, path: string): Member | undefined {
   let found: Member | undefined;
-  json.eachMember(open, (member) => {
-    if (!json.says(member.keyStart, member.keyEnd, name)) return;
-    if (found !== undefined) throw twice(path, member.keyStart);
-    found = member;
+  eachMember(json, open, (keyStart, keyEnd, valueStart) => {
+    const valueEnd = json.endOfValue(valueStart, 0);
+    if (!json.says(keyStart, keyEnd, name)) return valueEnd;
+    if (found !== undefined) throw twice(path, keyStart);
+    found = { keyStart, keyEnd, valueStart, valueEnd };
+    return valueEnd;
   });
   return found;
 }

@@ -1,7 +1,7 @@
 import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import { invalidField } from './body-problems.js';
 import { isObject, parsedJson } from './json-value.js';
-import type { MemberName } from './request-members.js';
+import type { MemberName } from './member-names.js';
 import type { ScannedRequest } from './scan-request.js';
 
 /** A rerank request in TEI's words, and the way back for its answer. */
@@ -34,11 +34,7 @@ const TEI_MEMBERS = ['raw_scores', 'truncate', 'truncation_direction'] as const 
  * The request as a `tei` engine takes it; undefined: it holds TEI's own `texts` and passes as it is. `id` becomes that
  * of the answer. Throws `invalid-request` with the path of the field that is at fault.
  */
-export function translateRerankRequest(
-  scan: ScannedRequest,
-  model: string,
-  id: string,
-): RerankTranslation | undefined {
+export function translateRerankRequest(scan: ScannedRequest, model: string, id: string): RerankTranslation | undefined {
   const own = scan.member('texts');
   if (own !== undefined && !scan.json.isNull(own.valueStart)) return undefined;
   const texts = documentTexts(valueOf(scan, 'documents'));
@@ -107,7 +103,9 @@ function scoreFrom(entry: unknown, count: number): Score {
 }
 
 const unusable = (): GatewayProblem =>
-  new GatewayProblem('upstream-invalid', { detail: 'The engine answered a rerank request with something else than scores.' });
+  new GatewayProblem('upstream-invalid', {
+    detail: 'The engine answered a rerank request with something else than scores (server_error).',
+  });
 
 function restoredAnswer({ id, model, topN: most }: Asked, scores: readonly Score[], totalTokens?: number): Buffer {
   const results = scores

@@ -1,8 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { CanonicalRequest, Operation } from '../../../../common/canonical/canonical-request.js';
 import { invalidBody, invalidField } from './body-problems.js';
-import { JsonBytes, type Member } from './json-bytes.js';
-import { MemberReader, onlyMember, type MemberName, type RequestMembers } from './request-members.js';
+import { JsonBytes } from './json-bytes.js';
+import { eachElement, type Member } from './json-walk.js';
+import type { MemberName } from './member-names.js';
+import { MemberReader, onlyMember, type RequestMembers } from './request-members.js';
+import type { MessagePlaces } from './scan-messages.js';
 
 /** The few members of a request that routing, admission and the repairs need. The body itself stays bytes. */
 export interface ScannedRequest {
@@ -15,6 +18,8 @@ export interface ScannedRequest {
   member(name: MemberName): Member | undefined;
   /** A member that readers who ignore case take for `model`, though it is not spelled so. */
   readonly miscasedModel: Member | undefined;
+  /** What the repairs look at. */
+  readonly messagePlaces: MessagePlaces;
   readonly stream: boolean;
   /** `stream_options.include_usage` is true. */
   readonly includeUsage: boolean;
@@ -34,6 +39,7 @@ export interface ScannedRequest {
 
 /** Digits of a count; longer numbers are no counts, and are not converted. */
 const MAX_COUNT_BYTES = 32;
+const NO_COUNT = 'has to be a whole number of at least 0, or null';
 const MAX_FORMAT_BYTES = 64;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -46,6 +52,7 @@ export function scanRequest(body: Uint8Array): ScannedRequest {
   const members = new MemberReader(json);
   const end = json.skipSpace(members.read(open));
   if (end !== body.length) throw invalidBody(`is not valid JSON: at byte ${end} the end of the body was expected`);
+  members.refuseMiscased();
   return new FieldReader(json, members, open).read();
 }
 
@@ -71,9 +78,11 @@ export function canonicalFrom(
 
 function refuseOtherEncodings(body: Uint8Array): void {
   if (body.length === 0) throw invalidBody('is empty; a JSON object was expected');
-  if (BOM.every((byte, index) => body[index] === byte)) throw invalidBody('begins with a byte order mark, which JSON does not allow');
+  if (BOM.every((byte, index) => body[index] === byte))
+    throw invalidBody('begins with a byte order mark, which JSON does not allow');
   // An ASCII character is where JSON begins; in UTF-16 and UTF-32 a zero byte stands beside it.
-  if (body[0] === 0 || body[1] === 0 || (body[0] ?? 0) >= 0xfe) throw invalidBody('is not UTF-8 but looks like UTF-16 or UTF-32');
+  if (body[0] === 0 || body[1] === 0 || (body[0] ?? 0) >= 0xfe)
+    throw invalidBody('is not UTF-8 but looks like UTF-16 or UTF-32');
   if (!isUtf8(body)) throw invalidBody('is not valid UTF-8');
 }
 
@@ -87,13 +96,14 @@ class FieldReader {
 
   read(): ScannedRequest {
     const { json, open } = this;
-    const { found, miscasedModel } = this.members;
+    const { found, miscasedModel, messagePlaces } = this.members;
     return {
       json,
       open,
       empty: json.byte(json.skipSpace(open + 1)) === 0x7d,
       member: (name) => found.get(name),
       miscasedModel,
+      messagePlaces,
       stream: this.boolean('stream', this.valueOf('stream')),
       includeUsage: this.includeUsage(),
       maxTokens: this.count('max_tokens'),
@@ -126,11 +136,15 @@ class FieldReader {
     const member = this.valueOf(name);
     if (member === undefined) return undefined;
     const { valueStart, valueEnd } = member;
-    const short = valueEnd - valueStart <= MAX_COUNT_BYTES;
-    const value = short ? Number(this.json.bytes.toString('latin1', valueStart, valueEnd)) : NaN;
+    const digits = this.json.digits(valueStart, valueEnd);
+    const value = Number.isNaN(digits) ? this.number(valueStart, valueEnd) : digits;
     // A short string or array never reads as a number here: its quote or bracket makes it NaN.
-    if (!Number.isSafeInteger(value) || value < 0) throw invalidField(name, 'has to be a whole number of at least 0, or null');
+    if (!Number.isSafeInteger(value) || value < 0) throw invalidField(name, NO_COUNT);
     return value + 0;
+  }
+
+  private number(start: number, end: number): number {
+    return end - start > MAX_COUNT_BYTES ? NaN : Number(this.json.bytes.toString('latin1', start, end));
   }
 
   private includeUsage(): boolean {
@@ -149,7 +163,10 @@ class FieldReader {
     // A list of numbers is one prompt, written as tokens.
     if (!this.json.isString(first)) return 1;
     let count = 0;
-    this.json.eachElement(prompt.valueStart, () => count++);
+    eachElement(this.json, prompt.valueStart, (element) => {
+      count++;
+      return this.json.endOfValue(element, 0);
+    });
     return count;
   }
 

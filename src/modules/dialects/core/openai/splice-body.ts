@@ -1,9 +1,8 @@
-import type { JsonBytes, Member } from './json-bytes.js';
+import type { JsonBytes } from './json-bytes.js';
+import type { Member, Span } from './json-walk.js';
 
 /** Bytes that take the place of those from `start` up to `end`; with both the same, they go in between. */
-export interface Edit {
-  readonly start: number;
-  readonly end: number;
+export interface Edit extends Span {
   readonly bytes: Uint8Array;
 }
 
@@ -37,17 +36,11 @@ export function spliceBody(body: Buffer, edits: readonly Edit[]): Buffer {
 export function withoutMembers(json: JsonBytes, members: readonly Member[]): Edit[] {
   const runs: Span[] = [];
   for (const { keyStart, valueEnd } of members.toSorted((a, b) => a.keyStart - b.keyStart)) {
-    const run = runs.at(-1);
-    if (run !== undefined && nextKey(json, run.end) === keyStart) run.end = valueEnd;
-    else runs.push({ start: keyStart, end: valueEnd });
+    const before = runs.at(-1);
+    const joins = before !== undefined && nextKey(json, before.end) === keyStart;
+    runs.splice(joins ? -1 : runs.length, 1, { start: joins ? before.start : keyStart, end: valueEnd });
   }
   return runs.map((run) => withoutRun(json, run));
-}
-
-/** Members that stand side by side. */
-interface Span {
-  readonly start: number;
-  end: number;
 }
 
 function withoutRun(json: JsonBytes, { start, end }: Span): Edit {

@@ -44,9 +44,8 @@ export class StreamRenderer implements EventSink {
   }
 
   push(bytes: Uint8Array): Uint8Array {
-    if (this.closed) return NOTHING;
     const chunk = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (this.repair.settled && this.splitter.onBoundary && isOnePlainEvent(chunk)) {
+    if (!this.closed && this.repair.settled && this.splitter.onBoundary && isOnePlainEvent(chunk)) {
       this.lastPassed = true;
       return bytes;
     }

@@ -4,7 +4,7 @@ import type { ResponseQuirks } from '../quirks.js';
 import { type EngineError, engineErrorIn, presentable } from './engine-error.js';
 import { withMember, withoutMember } from './json-splice.js';
 import { isObject, isText, type JsonObject, parsedJson } from './json-value.js';
-import { CallIds, StreamedCalls } from './tool-calls.js';
+import { CallIds, MAX_MENDED_CALLS, StreamedCalls } from './tool-calls.js';
 
 /** What has been asked of the stream, and of whom. */
 export interface StreamTerms {
@@ -143,7 +143,7 @@ export class StreamRepair {
   }
 
   private withCalls(json: string, position: number, index: number, calls: readonly unknown[]): string {
-    if (!this.terms.quirks.toolCalls) return json;
+    if (!this.terms.quirks.toolCalls || calls.length > MAX_MENDED_CALLS) return json;
     const state = this.choiceAt(index);
     return calls.reduce<string>((out, call, at) => {
       return isObject(call) ? state.calls.repair(out, ['choices', position, 'delta', 'tool_calls', at], call) : out;
@@ -173,7 +173,10 @@ export class StreamRepair {
 }
 
 const hasText = (delta: JsonObject): boolean =>
-  isText(delta['content']) || isText(delta['reasoning_content']) || isText(delta['reasoning']) || isText(delta['refusal']);
+  isText(delta['content']) ||
+  isText(delta['reasoning_content']) ||
+  isText(delta['reasoning']) ||
+  isText(delta['refusal']);
 
 /** An event that calls itself an error is one, whatever its data looks like. */
 function namedError(value: unknown, text: string): EngineError {

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { sourceOf, withMember, withoutMember, type JsonPath } from './json-splice.js';
 import { isObject, isText, type JsonObject } from './json-value.js';
 
+/** More calls in one piece are no answer of a model, and mending each would take its time. */
+export const MAX_MENDED_CALLS = 128;
+
 /** Makes ids for calls that came without one: the same for the same place in the same answer, and for no other. */
 export class CallIds {
   /** `seed`: what tells this answer from all others. */
@@ -67,7 +70,8 @@ export class StreamedCalls {
 export function completed(json: string, path: JsonPath, call: JsonObject, id: string, noArguments: string): string {
   let out = withStringArguments(json, path, call);
   const fn = call['function'];
-  if (isObject(fn) && (fn['arguments'] ?? null) === null) out = withMember(out, [...path, 'function', 'arguments'], noArguments);
+  if (isObject(fn) && (fn['arguments'] ?? null) === null)
+    out = withMember(out, [...path, 'function', 'arguments'], noArguments);
   if (!isText(call['type'])) out = withMember(out, [...path, 'type'], '"function"');
   return isText(call['id']) ? out : withMember(out, [...path, 'id'], JSON.stringify(id));
 }

@@ -1,10 +1,10 @@
 import type { Operation } from '../../../../common/canonical/canonical-request.js';
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import type { ResponseQuirks } from '../quirks.js';
 import { type EngineError, engineErrorIn } from './engine-error.js';
+import { unusableAnswer } from './engine-head.js';
 import { withMember } from './json-splice.js';
 import { isObject, isText, type JsonObject, parsedJson } from './json-value.js';
-import { CallIds, completed } from './tool-calls.js';
+import { CallIds, completed, MAX_MENDED_CALLS } from './tool-calls.js';
 
 /** The member without which an answer is none. Reranked lists have several shapes, and pass in all of them. */
 const ANSWER_MEMBER: Readonly<Record<Operation, string | undefined>> = {
@@ -16,27 +16,32 @@ const ANSWER_MEMBER: Readonly<Record<Operation, string | undefined>> = {
 const OPENING = /^[\uFEFF\s]*[{[]/;
 const CLOSING = /[}\]]\s*$/;
 const EDGE_BYTES = 64;
+const CALLS = /"tool_calls"\s*:(?!\s*(?:null|\[\s*\]))/;
 
 /** The error that a 200 hides; undefined where it is an answer. Throws where it is neither. */
 export function errorInAnswer(body: Buffer, operation: Operation): EngineError | undefined {
-  if (!looksLikeJson(body)) throw unusable('the answer is no JSON');
+  if (!looksLikeJson(body)) throw unusableAnswer('the answer is no JSON');
   const member = ANSWER_MEMBER[operation];
   // A quote inside a JSON string is escaped, so nothing that a model wrote can look like these members.
-  if (!body.includes('"error"') && !body.includes('"detail"') && (member === undefined || body.includes(`"${member}"`))) {
+  if (
+    !body.includes('"error"') &&
+    !body.includes('"detail"') &&
+    (member === undefined || body.includes(`"${member}"`))
+  ) {
     return undefined;
   }
   const value = parsedJson(body.toString('utf8').replace(/^\uFEFF/, ''));
-  if (value === undefined) throw unusable('the answer is no JSON');
+  if (value === undefined) throw unusableAnswer('the answer is no JSON');
   const isAnswer = ['choices', 'data', 'results'].some((name) => isObject(value) && Array.isArray(value[name]));
   const error = isAnswer ? undefined : engineErrorIn(value);
-  if (error === undefined && !isAnswer && member !== undefined) throw unusable(`the answer has no ${member}`);
+  if (error === undefined && !isAnswer && member !== undefined) throw unusableAnswer(`the answer has no ${member}`);
   return error;
 }
 
 /** A whole chat answer, mended where its engine is known to fall short; the same buffer where nothing is amiss. */
 export function repairedChat(body: Buffer, quirks: ResponseQuirks, seed: string): Buffer {
   const mayLackRole = quirks.role && !body.includes('"role"');
-  const mayHaveCalls = quirks.toolCalls && body.includes('"tool_calls"');
+  const mayHaveCalls = quirks.toolCalls && body.includes('"tool_calls"') && CALLS.test(body.toString('latin1'));
   if (!mayLackRole && !mayHaveCalls) return body;
   const source = body.toString('utf8');
   const value = parsedJson(source);
@@ -54,6 +59,7 @@ function repairedChoice(json: string, position: number, choice: unknown, quirks:
   const path = ['choices', position, 'message'];
   const message: JsonObject = choice['message'];
   const calls = quirks.toolCalls && Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
+  if (calls.length > MAX_MENDED_CALLS) return json;
   const withCalls = calls.reduce<string>((out, call, at) => {
     return isObject(call) ? completed(out, [...path, 'tool_calls', at], call, ids.at(position, at), '"{}"') : out;
   }, json);
@@ -61,12 +67,8 @@ function repairedChoice(json: string, position: number, choice: unknown, quirks:
 }
 
 function looksLikeJson(body: Buffer): boolean {
-  return OPENING.test(body.toString('utf8', 0, EDGE_BYTES)) && CLOSING.test(body.toString('latin1', Math.max(0, body.length - EDGE_BYTES)));
-}
-
-function unusable(cause: string): GatewayProblem {
-  return new GatewayProblem('upstream-invalid', {
-    detail: 'The engine sent an answer that cannot be used (server_error).',
-    cause: new Error(cause),
-  });
+  return (
+    OPENING.test(body.toString('utf8', 0, EDGE_BYTES)) &&
+    CLOSING.test(body.toString('latin1', Math.max(0, body.length - EDGE_BYTES)))
+  );
 }

@@ -1,0 +1,48 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Peer } from '../peer.js';
+import { proxyRequestHeaders, proxyResponseHeaders } from './headers.js';
+
+const ASCII_VALUE = /^[\t\x20-\x7e]*$/;
+
+/** Each side has a handshake of its own: nothing of it crosses but the subprotocol, which is negotiated. */
+const isHandshakeField = (name: string): boolean => name.replaceAll('_', '-').startsWith('sec-websocket-');
+
+/** The head of a request, as far as its fields go. */
+export interface FieldsOfRequest {
+  readonly rawHeaders: readonly string[];
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** What an upstream is sent with the handshake: fields by name, a repeated one with all its values. */
+export function upgradeRequestFields(
+  { rawHeaders, headers }: FieldsOfRequest,
+  peer: Peer,
+  requestId: string,
+  forward: readonly string[] | undefined,
+): ReadonlyMap<string, readonly string[]> {
+  const crossing = proxyRequestHeaders(rawHeaders, headers, peer, requestId, forward);
+  const fields = new Map<string, string[]>();
+  for (let i = 0; i + 1 < crossing.length; i += 2) {
+    const name = crossing[i] ?? '';
+    if (isHandshakeField(name)) continue;
+    const values = fields.get(name);
+    if (values === undefined) fields.set(name, [crossing[i + 1] ?? '']);
+    else values.push(crossing[i + 1] ?? '');
+  }
+  return fields;
+}
+
+/**
+ * What of an upstream's 101 goes into the client's, as header lines. Values beyond ASCII are left out: the library
+ * that writes the lines would encode them anew.
+ */
+export function upgradeResponseLines(headers: IncomingHttpHeaders, forward: readonly string[] | undefined): string[] {
+  const crossing = proxyResponseHeaders(headers, forward);
+  const lines: string[] = [];
+  for (let i = 0; i + 1 < crossing.length; i += 2) {
+    const name = crossing[i] ?? '';
+    const value = crossing[i + 1] ?? '';
+    if (!isHandshakeField(name) && name !== 'content-length' && ASCII_VALUE.test(value)) lines.push(`${name}: ${value}`);
+  }
+  return lines;
+}

@@ -1,0 +1,194 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Clock } from '../../common/clock.js';
+import type { RoutingTable } from '../../common/config/routing-table.js';
+import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { RequestRecord } from '../../common/request-record.js';
+import type { SlotController } from '../admission/slot-controller.js';
+import type { CallerResolver } from '../auth/caller-resolver.js';
+import { ClientGone } from './client-gone.js';
+import { upstreamTarget } from './core/prefix-table.js';
+import { upstreamFailure } from './core/upstream-problem.js';
+import { CLOSE } from './core/websocket-close.js';
+import { parseHandshake, requireOrigin } from './core/websocket-handshake.js';
+import { upgradeRequestFields, upgradeResponseLines } from './core/websocket-headers.js';
+import { SocketSeats } from './core/websocket-seats.js';
+import { SocketSide } from './core/websocket-side.js';
+import { Tunnel } from './core/websocket-tunnel.js';
+import { WaitingClient } from './core/websocket-waiting-client.js';
+import type { Peer } from './peer.js';
+import type { PrefixProxy } from './prefix-proxy.js';
+import type { ProxyConfig } from './proxies.config.js';
+import { pathOf } from './request-head.js';
+import { dialWebSocket, maxPayloadOf, SOCKET_OPTIONS, type DialledSocket, type UpgradeCall } from './websocket-client.js';
+
+/** Of a prefix without a `socket` section. */
+const DEFAULT_PING_MS = 30_000;
+const DEFAULT_MISSED_PONGS = 2;
+
+/** A client that asks for a WebSocket, and the book kept on it. */
+interface Opening {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly client: WaitingClient;
+  readonly record: RequestRecord;
+  readonly peer: Peer;
+}
+
+/** WebSockets on the prefixes that allow them: the upstream's is opened first, then the client's, then both are tied. */
+export class WebSocketProxy {
+  readonly #seats = new SocketSeats();
+  readonly #opening = new Set<WaitingClient>();
+  readonly #tunnels = new Set<Tunnel>();
+  #draining = false;
+
+  constructor(
+    private readonly proxies: PrefixProxy,
+    private readonly table: RoutingTable,
+    private readonly slots: SlotController,
+    private readonly callers: CallerResolver,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Upgrades that are not over yet, those still being opened included. */
+  get openSockets(): number {
+    return this.#opening.size + this.#tunnels.size;
+  }
+
+  /**
+   * Settles when the tunnel is over and the record filled and closed. Rejects with a GatewayProblem while nothing has
+   * been written to the client, which is then the caller's to answer, or with ClientGone.
+   */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, record: RequestRecord, peer: Peer): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    using client = new WaitingClient(socket, head, () => new ClientGone());
+    this.#opening.add(client);
+    try {
+      await this.#serve({ request, socket, client, record, peer });
+      record.close(this.clock.now());
+    } finally {
+      this.#opening.delete(client);
+    }
+  }
+
+  /** Turns newcomers and those still being opened away, and closes every tunnel. */
+  drain(): void {
+    this.#draining = true;
+    for (const client of this.#opening) client.abort(drainingProblem());
+    for (const tunnel of this.#tunnels) tunnel.close(CLOSE.restart, 'the gateway is shutting down');
+  }
+
+  async #serve(opening: Opening): Promise<void> {
+    const { request, client, record, peer } = opening;
+    if (this.#draining) throw drainingProblem();
+    const proxy = this.#proxyFor(request, record);
+    const protocols = parseHandshake(request);
+    requireOrigin(request.rawHeaders, proxy.socket?.origins);
+    const call = this.#callFor(opening, proxy, protocols);
+    const caller = this.callers.resolve(request, peer.address);
+    record.principal = caller;
+    using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
+    record.phase = 'queued';
+    using slot = await this.slots.acquire(proxy.upstream, caller, client);
+    record.queuedMs = slot.waitedMs;
+    record.parked = slot.waitedMs > 0;
+    const upstream = await this.#dial(call, client.signal, record);
+    await this.#tunnel(opening, proxy, upstream);
+  }
+
+  #proxyFor(request: IncomingMessage, record: RequestRecord): ProxyConfig {
+    const proxy = this.proxies.find(request.url ?? '');
+    if (proxy !== undefined) record.route = proxy.prefix;
+    if (proxy?.websocket === true) return proxy;
+    throw new GatewayProblem('not-found', { detail: 'No WebSocket is served at this path.', closeConnection: true });
+  }
+
+  #callFor({ request, record, peer }: Opening, proxy: ProxyConfig, protocols: readonly string[]): UpgradeCall {
+    const target = request.url ?? '';
+    const upstream = this.table.upstream(proxy.upstream);
+    record.upstream = upstream.name;
+    return {
+      origin: new URL(upstream.url).origin,
+      target: upstreamTarget(target, pathOf(target), proxy),
+      fields: upgradeRequestFields(request, peer, record.requestId, proxy.forward),
+      protocols,
+      maxMessageBytes: proxy.maxBodyBytes,
+      connectMs: proxy.timeouts.connectMs,
+    };
+  }
+
+  async #dial(call: UpgradeCall, signal: AbortSignal, record: RequestRecord): Promise<DialledSocket> {
+    record.phase = 'waiting';
+    record.dispatchedAt = this.clock.now();
+    try {
+      return await dialWebSocket(call, signal, this.clock);
+    } catch (error) {
+      record.upstreamEndedAt = this.clock.now();
+      if (signal.aborted) {
+        record.upstreamOutcome = 'cancelled';
+        throw error;
+      }
+      const { problem, outcome } = upstreamFailure(error, false);
+      record.upstreamOutcome = outcome;
+      throw problem;
+    }
+  }
+
+  async #tunnel(opening: Opening, proxy: ProxyConfig, upstream: DialledSocket): Promise<void> {
+    const { client, record } = opening;
+    const accepted = client.gone ? undefined : accept(opening, proxy, upstream);
+    if (accepted === undefined) {
+      record.upstreamOutcome = 'cancelled';
+      upstream.ws.resume();
+      upstream.ws.close(CLOSE.goingAway);
+      throw client.gone ? (client.signal.reason as Error) : new ClientGone();
+    }
+    record.status = 101;
+    record.phase = 'streaming';
+    const { writeMs } = proxy.timeouts;
+    const near = new SocketSide(accepted, opening.request.socket, this.clock, writeMs);
+    const far = new SocketSide(upstream.ws, upstream.socket, this.clock, writeMs);
+    await this.#run(new Tunnel(near, far, tunnelPolicy(proxy), record, this.clock), client);
+  }
+
+  async #run(tunnel: Tunnel, client: WaitingClient): Promise<void> {
+    this.#opening.delete(client);
+    this.#tunnels.add(tunnel);
+    tunnel.start();
+    await tunnel.over;
+    this.#tunnels.delete(tunnel);
+  }
+}
+
+const drainingProblem = (): GatewayProblem =>
+  new GatewayProblem('draining', {
+    detail: 'This gateway is shutting down and overloaded by that: another one will take the socket.',
+    retryAfterSeconds: 5,
+  });
+
+const tunnelPolicy = ({ timeouts, socket }: ProxyConfig) => ({
+  readMs: timeouts.readMs,
+  totalMs: timeouts.totalMs,
+  pingMs: socket?.pingMs ?? DEFAULT_PING_MS,
+  missedPongs: socket?.missedPongs ?? DEFAULT_MISSED_PONGS,
+});
+
+/** Completes the client's handshake; the socket comes paused. undefined: the client has gone. */
+function accept({ request, socket, client, record }: Opening, proxy: ProxyConfig, upstream: DialledSocket): WebSocket | undefined {
+  const server = new WebSocketServer({
+    ...SOCKET_OPTIONS,
+    noServer: true,
+    clientTracking: false,
+    maxPayload: maxPayloadOf(proxy.maxBodyBytes),
+    handleProtocols: () => upstream.protocol ?? false,
+  });
+  const ownLine = `x-request-id: ${record.requestId}`;
+  server.on('headers', (lines) => lines.push(ownLine, ...upgradeResponseLines(upstream.headers, proxy.forward)));
+  let accepted: WebSocket | undefined;
+  server.handleUpgrade(request, socket, client.release(), (ws) => {
+    accepted = ws;
+    ws.pause();
+  });
+  return accepted;
+}

@@ -1,0 +1,38 @@
+import { pino, type Logger } from 'pino';
+import type { Clock, Timer } from '../../common/clock.js';
+
+/** Lines are written together: a write for each would cost as much as relaying the request it tells of. */
+const MOST_LINES = 256;
+const FLUSH_AFTER_MS = 100;
+
+/** The log on standard output: asynchronous, one JSON object a line, never later than a moment. */
+export class LogWriter {
+  readonly log: Logger;
+  readonly #destination = pino.destination({ dest: 1, sync: false });
+  #lines: string[] = [];
+  #flush: Timer | undefined;
+
+  constructor(level: string, clock: Clock) {
+    const write = (line: string): void => {
+      this.#lines.push(line);
+      if (this.#lines.length >= MOST_LINES) this.flush();
+      else this.#flush ??= clock.after(FLUSH_AFTER_MS, () => this.flush());
+    };
+    this.log = pino({ level }, { write });
+  }
+
+  /** Hands what is buffered to the system. */
+  flush(): void {
+    this.#flush?.cancel();
+    this.#flush = undefined;
+    const lines = this.#lines;
+    this.#lines = [];
+    if (lines.length > 0) this.#destination.write(lines.join(''));
+  }
+
+  /** Writes all there is before it returns: for the last words of a process. */
+  end(): void {
+    this.flush();
+    this.#destination.flushSync();
+  }
+}

@@ -1,0 +1,159 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, listOr, objectOr, type JsonObject } from '../support/json.js';
+import { sendRaw, type RawResponse } from '../support/raw-client.js';
+import { jsonOf, ScriptedEngine, type EngineRequest, type EngineScript } from '../support/scripted-engine.js';
+import { startGateway, type RunningGateway } from '../support/start-gateway.js';
+import { askedForUsage, chatAnswer, chatStream, embeddingsAnswer } from './engine-answers.js';
+
+/** What a real client sent, as it was recorded on the wire. */
+interface Recording {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject | null;
+}
+
+/** The routes of the OpenAI dialect that are served: recordings of other ones are no tests yet. */
+const SERVED_PATHS = /^\/v1\/(chat\/completions|completions|embeddings|rerank|models(\/.*)?)$/;
+
+const FOLDER = new URL('../clients/requests/', import.meta.url);
+
+function loadRecordings(): Recording[] {
+  const names = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+  return names
+    .sort()
+    .map((name) => {
+      const { request } = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as {
+        request: Omit<Recording, 'name'>;
+      };
+      return { ...request, name: name.replace('.json', '') };
+    })
+    .filter(({ path }) => SERVED_PATHS.test(path.replace(/\?.*/, '')));
+}
+
+const recordings = loadRecordings();
+/** Headers that are between the caller and the gateway. */
+const PRIVATE = /^(authorization|proxy-authorization|cookie|x-api-key|x-stainless-.*)$/;
+const CHAT_MODEL = 'test-model';
+const EMBED_MODEL = 'test-embed';
+
+let engine: ScriptedEngine;
+let gateway: RunningGateway;
+
+beforeAll(async () => {
+  engine = await ScriptedEngine.start();
+  gateway = await startGateway({
+    upstreams: [{ name: 'engine', url: engine.url, engine: 'vllm' }],
+    models: [
+      { id: CHAT_MODEL, upstream: 'engine', operations: ['chat', 'completions'] },
+      { id: EMBED_MODEL, upstream: 'engine', operations: ['embeddings'] },
+    ],
+  });
+}, 90_000);
+
+afterAll(async () => {
+  await gateway.stop();
+  await engine.stop();
+}, 30_000);
+
+beforeEach(() => engine.play(answerLikeVllm));
+
+describe('a request of a real client is served, and reaches the engine as it was sent', () => {
+  const generating = recordings.filter(({ body }) => body !== null);
+
+  it.each(generating.map((recording) => [recording.name, recording] as const))('%s', async (_, recording) => {
+    const body = objectOr(recording.body);
+    const response = await replay(recording);
+    expect({ status: response.status, end: response.end, error: errorIn(response) }).toEqual({
+      status: 200,
+      end: 'clean',
+    });
+    expect(engine.requests).toHaveLength(1);
+    const expected = expectedAtEngine(body);
+    expect(jsonOf(engine.lastRequest)).toEqual(expected);
+    // Where no edit is called for, not one byte changes.
+    if (isDeepStrictEqual(expected, body)) expect(engine.lastRequest?.body.toString()).toBe(JSON.stringify(body));
+    expectNothingPrivate(engine.lastRequest);
+    if (body['stream'] === true) expectStreamFor(body, response);
+  });
+
+  it.each(recordings.filter(({ body }) => body === null).map((recording) => [recording.name, recording] as const))(
+    '%s, which the gateway answers by itself',
+    async (_, recording) => {
+      const response = await replay(recording);
+      expect(response.status).toBe(200);
+      expect(response.json()).toMatchObject({ object: 'list', data: [{ id: CHAT_MODEL }, { id: EMBED_MODEL }] });
+      expect(engine.requests).toHaveLength(0);
+    },
+  );
+
+  it('covers chat, embeddings and the model list', () => {
+    const paths = new Set(recordings.map(({ path }) => path));
+    expect([...paths].sort()).toEqual(['/v1/chat/completions', '/v1/embeddings', '/v1/models']);
+  });
+});
+
+it('keeps cookies and keys of any kind from the engine', async () => {
+  const recording = recordings.find(({ name }) => name === 'sdk-openai--chat');
+  if (recording === undefined) throw new Error('the recording sdk-openai--chat is gone');
+  const secrets = { Cookie: 'session=secret-1', 'X-Api-Key': 'secret-2', 'Proxy-Authorization': 'Basic secret-3' };
+  const response = await replay({ ...recording, headers: { ...recording.headers, ...secrets } });
+  expect(response.status).toBe(200);
+  expectNothingPrivate(engine.lastRequest);
+  expect(engine.lastRequest?.rawHeaders.join('\n')).not.toContain('secret-');
+});
+
+function replay({ method, path, headers, body }: Recording): Promise<RawResponse> {
+  const host = `127.0.0.1:${String(gateway.port)}`;
+  const onWire = Object.entries(headers).map(
+    ([name, value]) => [name, name.toLowerCase() === 'host' ? host : value] as const,
+  );
+  return sendRaw(gateway.port, {
+    method,
+    path,
+    headers: onWire,
+    ...(body === null ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+function answerLikeVllm(request: EngineRequest): EngineScript {
+  if (request.path === '/v1/embeddings') return embeddingsAnswer(request, [[0.5, -1]]);
+  const { stream } = objectOr(jsonOf(request));
+  if (stream !== true) return chatAnswer(CHAT_MODEL, { content: 'Hello.' });
+  return chatStream(CHAT_MODEL, ['Hel', 'lo.'], askedForUsage(request));
+}
+
+/** A stream whose client does not ask for its usage: the gateway has to. */
+const needsUsage = ({ stream, stream_options }: JsonObject): boolean =>
+  stream === true && objectOr(stream_options)['include_usage'] !== true;
+
+/** What the engine must see: the body as it was sent, but for the documented edits that it calls for at a vLLM server. */
+function expectedAtEngine(body: JsonObject): JsonObject {
+  const messages = listOr(body['messages']).map((message) => {
+    const { role, ...rest } = objectOr(message);
+    return { ...rest, role: role === 'developer' ? 'system' : role };
+  });
+  return {
+    ...body,
+    ...('messages' in body ? { messages } : {}),
+    ...(needsUsage(body) ? { stream_options: { ...objectOr(body['stream_options']), include_usage: true } } : {}),
+  };
+}
+
+const errorIn = (response: RawResponse): unknown => objectOr(response.json())['error'];
+
+function expectNothingPrivate(request: EngineRequest | undefined): void {
+  const names = Object.keys(request?.headers ?? {});
+  expect(names.filter((name) => PRIVATE.test(name))).toEqual([]);
+}
+
+/** The usage chunk is there exactly where it was asked for, and the stream is never compressed. */
+function expectStreamFor(body: JsonObject, response: RawResponse): void {
+  expect(response.header('content-type')).toContain('text/event-stream');
+  expect(response.header('content-encoding')).toBeUndefined();
+  const text = response.text();
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  expect(text.includes('"choices":[]')).toBe(isObject(body['stream_options']) && !needsUsage(body));
+}
