@@ -51,7 +51,6 @@ export class FrontDoor {
   readonly #peers = new WeakMap<Socket, Peer>();
   /** Sockets on which nothing more is read: what still comes has its answer already. */
   readonly #unreadables = new WeakSet<Duplex>();
-  #closing = false;
 
   constructor(private readonly parts: FrontDoorParts) {
     this.#aliases = new Map(parts.aliases.map((alias) => [alias.path, alias]));
@@ -59,7 +58,7 @@ export class FrontDoor {
 
   /** From now on every answer says that its connection closes. */
   announceClosing(): void {
-    this.#closing = true;
+    this.parts.exchanges.closing = true;
   }
 
   /** A request as Node hands it over; `next` is the framework. */
@@ -67,7 +66,6 @@ export class FrontDoor {
     const { record, peer } = this.#open(request);
     const exchange = new Exchange(request, response, record, peer, this.parts.exchanges);
     attachExchange(exchange);
-    if (this.#closing) response.shouldKeepAlive = false;
     const fault = headFault(request, this.#mayBeEncoded) ?? expectationFault(request);
     if (fault === undefined) next(request, response);
     else this.#refuse(exchange, fault);

@@ -132,7 +132,7 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
 function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): FrontDoor {
   const proxies = app.get(PrefixProxy);
   return new FrontDoor({
-    exchanges: { clock: systemClock, bodyMemory: app.get(BodyMemory), bodyTimeoutMs: server.bodyTimeoutMs },
+    exchanges: { clock: systemClock, bodyMemory: app.get(BodyMemory), bodyTimeoutMs: server.bodyTimeoutMs, closing: false },
     clock: systemClock,
     renderer: app.get(ProblemRenderer),
     sockets: app.get(WebSocketProxy),

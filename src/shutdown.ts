@@ -50,7 +50,7 @@ export class Shutdown {
     gateway.readiness.begin();
     gateway.door.announceClosing();
     gateway.slots.drain();
-    await pause(config.drainDelayMs ?? DEFAULT_DRAIN_DELAY_MS);
+    await unheld(config.drainDelayMs ?? DEFAULT_DRAIN_DELAY_MS);
     gateway.server.stopAccepting();
     await this.#emptied(deadline);
     if (gateway.server.connections > 0) await this.#endTheRest();
@@ -69,10 +69,13 @@ export class Shutdown {
   async #emptied(deadline: number): Promise<void> {
     const { server } = this.gateway;
     for (server.closeIdle(); server.connections > 0 && performance.now() < deadline; server.closeIdle()) {
-      await pause(LOOK_EVERY_MS);
+      await unheld(LOOK_EVERY_MS);
     }
   }
 }
+
+/** A pause that a process does not live for: the listeners hold it, until they are closed. */
+const unheld = (delayMs: number): Promise<void> => pause(delayMs, undefined, { ref: false });
 
 const drainLimitProblem = (): GatewayProblem =>
   new GatewayProblem('draining', {

@@ -147,7 +147,7 @@ async function write(folder: string, path: string, text: string): Promise<void> 
 
 /** Runs the checker as `npm run deps` does; it exits with the number of violations. */
 async function violationsIn(folder: string): Promise<Violation[]> {
-  const program = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const program = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const args = [program, '--config', CONFIG, '--output-type', 'json', 'src'];
   const output = await new Promise<string>((resolve, reject) => {
     execFile(process.execPath, args, { cwd: folder, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {

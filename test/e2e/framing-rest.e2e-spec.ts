@@ -6,6 +6,7 @@ const HOST = 'Host: gateway.test';
 const JSON_TYPE = 'Content-Type: application/json';
 const BODY = chatBody('first');
 const SMUGGLED = requestBytes(chatRequest('smuggled')).toString('latin1');
+const DONE = 'data: [DONE]\n\n';
 const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
 
 const message = (...lines: string[]): string => [...lines, '', ''].join('\r\n');
@@ -103,33 +104,27 @@ describe('what lies around a message', () => {
   });
 
   describe('F12: bytes behind a request that is being answered', () => {
-    const running = async (request: string, garbage: string): Promise<string> => {
+    /** Says the garbage while the stream runs; settles with what the client heard of it until the connection closed. */
+    const running = async (request: string, garbage: string): Promise<{ wire: string; text: string }> => {
       let go = (): void => undefined;
+      const { answer } = world.upstream;
       world.upstream.answer = (_, socket) => {
-        go = () => socket.write(`${chunk(event('two'))}${chunk('data: [DONE]\n\n')}0\r\n\r\n`);
+        go = () => socket.write(`${chunk(event('two'))}${chunk(DONE)}0\r\n\r\n`);
         return STREAM_HEAD + chunk(event('one'));
       };
+      const wire: Buffer[] = [];
+      connection.socket.on('data', (bytes: Buffer) => wire.push(bytes));
       const { promise: begun, resolve } = Promise.withResolvers<undefined>();
-      const heard: Buffer[] = [];
-      connection.socket.on('data', (bytes: Buffer) => {
-        heard.push(bytes);
-        if (Buffer.concat(heard).includes('one')) resolve(undefined);
-      });
+      const response = connection.response({ onBody: () => resolve(undefined) });
       connection.send(request);
       await begun;
       connection.send(garbage);
       await delay(100);
       go();
-      await Promise.race([connection.closed, delay(1_000)]);
-      world.upstream.answer = DEFAULT_ANSWER();
-      return Buffer.concat(heard).toString('latin1');
+      await closedInTime(connection);
+      world.upstream.answer = answer;
+      return { wire: Buffer.concat(wire).toString('latin1'), text: (await response).text() };
     };
-    let saved: EdgeWorld['upstream']['answer'];
-    const DEFAULT_ANSWER = (): EdgeWorld['upstream']['answer'] => saved;
-
-    beforeAll(() => {
-      saved = world.upstream.answer;
-    });
 
     const body = chatBody('stream', { stream: true });
     const stream = message(`POST ${CHAT} HTTP/1.1`, HOST, JSON_TYPE, sized(body)) + body;
@@ -143,23 +138,23 @@ describe('what lies around a message', () => {
       ['a WebSocket', stream, message('GET /plain/x HTTP/1.1', HOST, 'Connection: Upgrade', 'Upgrade: websocket')],
       ['anything behind the last request', last, '\x01\x02garbage'],
     ])('add nothing to the answer: %s', async (what, request, garbage) => {
-      const heard = await running(request, garbage);
-      const answer = heard.slice(heard.indexOf('\r\n\r\n') + 4);
-      const whole = `${chunk(event('one'))}${chunk(event('two'))}${chunk('data: [DONE]\n\n')}0\r\n\r\n`;
-      expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
-      expect(whole.slice(0, answer.length)).toBe(answer);
-      if (what.endsWith('the last request')) expect(answer).toBe(whole);
+      const { wire, text } = await running(request, garbage);
+      const whole = event('one') + event('two') + DONE;
+      expect(wire.match(/HTTP\/1\.1/g)).toHaveLength(1);
+      expect(whole.slice(0, text.length)).toBe(text);
+      if (what.endsWith('the last request')) expect(text).toBe(whole);
       expect(world.upstream.requests).toHaveLength(1);
       expect(await world.canary('next')).toBe('mark-next');
       expect(await world.slotsInUse()).toBe(0);
     });
 
     it('do not let a flood of requests pile up behind it', async () => {
+      const { answer } = world.upstream;
       world.upstream.answer = () => undefined;
       connection.send(stream);
       connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1_000));
       await closedInTime(connection);
-      world.upstream.answer = saved;
+      world.upstream.answer = answer;
       expect(await world.canary('next')).toBe('mark-next');
       expect(await world.slotsInUse()).toBe(0);
     });

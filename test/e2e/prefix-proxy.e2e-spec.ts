@@ -20,7 +20,10 @@ describe('path prefixes: requests', () => {
     ['/cut/a/b', '/a/b'],
     ['/cut', '/'],
     ['/cut/', '/'],
-    ['/cut/a%20b/%C3%BC?q=%2f..%2f&r=a%20b&q=2&url=http://h//x', '/a%20b/%C3%BC?q=%2f..%2f&r=a%20b&q=2&url=http://h//x'],
+    [
+      '/cut/a%20b/%C3%BC?q=%2f..%2f&r=a%20b&q=2&url=http://h//x',
+      '/a%20b/%C3%BC?q=%2f..%2f&r=a%20b&q=2&url=http://h//x',
+    ],
     ['/cut?q', '/?q'],
     ['/kept/a?b=c', '/kept/a?b=c'],
     ['/kept', '/kept'],
@@ -82,7 +85,12 @@ describe('path prefixes: requests', () => {
   it('hands a body on with one framing, and none where there was none', async () => {
     const body = 'a\u0000b'.repeat(1000);
     await world.send({ method: 'POST', body, headers: { 'content-type': 'text/plain' } });
-    await world.send({ method: 'POST', headers: { 'transfer-encoding': 'chunked' }, path: '/cut/c', body: '3\r\nabc\r\n0\r\nx-trailer: 1\r\n\r\n' });
+    await world.send({
+      method: 'POST',
+      headers: { 'transfer-encoding': 'chunked' },
+      path: '/cut/c',
+      body: '3\r\nabc\r\n0\r\nx-trailer: 1\r\n\r\n',
+    });
     await world.send({});
     expect(world.seen.map((one) => one.body)).toEqual([body, 'abc', '']);
     expect(world.seen.map((one) => one.headers['content-length'])).toEqual(['3000', '3', undefined]);
@@ -95,7 +103,11 @@ describe('path prefixes: requests', () => {
     const announced = await world.send({ method: 'POST', headers: { 'content-length': String(64 * KiB + 1) } });
     const size = (20 * KiB).toString(16);
     const chunk = `${size}\r\n${'x'.repeat(20 * KiB)}\r\n`;
-    const streamed = await world.send({ method: 'POST', headers: { 'transfer-encoding': 'chunked' }, body: `${chunk.repeat(4)}0\r\n\r\n` });
+    const streamed = await world.send({
+      method: 'POST',
+      headers: { 'transfer-encoding': 'chunked' },
+      body: `${chunk.repeat(4)}0\r\n\r\n`,
+    });
     for (const response of [announced, streamed]) {
       expect([response.status, response.header('connection')]).toEqual([413, 'close']);
       expect(response.json()).toMatchObject({ limit: 64 * KiB });
@@ -142,9 +154,31 @@ describe('path prefixes: requests', () => {
   });
 
   it('lets no credential, identity or routing field through, in any spelling', async () => {
-    const names = ['authorization', 'cookie', 'x-api-key', 'api-key', 'x-llmgw-band', 'x_llmgw_session', 'x-authentik-username'];
-    names.push('x_authentik_groups', 'x-forwarded-user', 'x_forwarded_user', 'x-tenant-id', 'x_user_id', 'x-consumer-username');
-    names.push('x-priority', 'x-scopes', 'x-original-url', 'x-rewrite-url', 'x-http-method-override', 'x-forwarded-prefix');
+    const names = [
+      'authorization',
+      'cookie',
+      'x-api-key',
+      'api-key',
+      'x-llmgw-band',
+      'x_llmgw_session',
+      'x-authentik-username',
+    ];
+    names.push(
+      'x_authentik_groups',
+      'x-forwarded-user',
+      'x_forwarded_user',
+      'x-tenant-id',
+      'x_user_id',
+      'x-consumer-username',
+    );
+    names.push(
+      'x-priority',
+      'x-scopes',
+      'x-original-url',
+      'x-rewrite-url',
+      'x-http-method-override',
+      'x-forwarded-prefix',
+    );
     const response = await world.send({ headers: Object.fromEntries(names.map((name) => [name, 'admin'])) });
     expect(response.status).toBe(200);
     expect(world.seen[0]?.target).toBe('/x');

@@ -47,7 +47,7 @@ describe('a start', () => {
     ['a duplicate model', gatewayYaml({ ...OPTIONS, models: [...(OPTIONS.models ?? []), ...(OPTIONS.models ?? [])] }), 'models[1]'],
     ['a model of no upstream', yaml.replace(/upstream: engine\n/, 'upstream: nobody\n'), 'models[0].upstream'],
     ['a file that is no YAML', 'server: [', ':1:'],
-    ['an empty file', '', 'server'],
+    ['an empty file', '', 'is empty'],
   ])('D6 is refused with the path of the key for %s', async (_, config, path) => {
     const why = await refusal(config);
     expect(why).toContain('ended (1) before it listened');

@@ -7,7 +7,9 @@ describe('WebSocket frames', () => {
   let world: SocketWorld;
 
   beforeAll(async () => {
-    world = await SocketWorld.start([{ prefix: '/console', upstream: 'console', websocket: true, more: { maxBody: '64KiB' } }]);
+    world = await SocketWorld.start([
+      { prefix: '/console', upstream: 'console', websocket: true, more: { maxBody: '64KiB' } },
+    ]);
   }, 60_000);
 
   afterAll(() => world.stop());

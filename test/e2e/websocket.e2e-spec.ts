@@ -12,11 +12,21 @@ describe('WebSocket handshake', () => {
     world = await SocketWorld.start(
       [
         { prefix: '/console', upstream: 'console', websocket: true },
-        { prefix: '/kept', upstream: 'console', websocket: true, more: { stripPrefix: false, forward: ['cookie', 'set-cookie'] } },
+        {
+          prefix: '/kept',
+          upstream: 'console',
+          websocket: true,
+          more: { stripPrefix: false, forward: ['cookie', 'set-cookie'] },
+        },
         { prefix: '/plain', upstream: 'console' },
         { prefix: '/refusing', upstream: 'refusing', websocket: true },
         { prefix: '/strict', upstream: 'console', websocket: true, more: { socket } },
-        { prefix: '/hasty', upstream: 'console', websocket: true, more: { timeouts: { connect: '200ms', read: '10s', write: '10s' } } },
+        {
+          prefix: '/hasty',
+          upstream: 'console',
+          websocket: true,
+          more: { timeouts: { connect: '200ms', read: '10s', write: '10s' } },
+        },
       ],
       { slots: { limit: 3, perEndpoint: 3 } },
     );
@@ -73,7 +83,7 @@ describe('WebSocket handshake', () => {
       authorization: 'Bearer secret',
       cookie: 'a=b',
       'x-api-key': 'k',
-      'x_llmgw_band': 'platinum',
+      x_llmgw_band: 'platinum',
       'x-authentik-username': 'root',
       'x-forwarded-for': '10.1.2.3',
       'x-custom': 'stays',
@@ -82,7 +92,14 @@ describe('WebSocket handshake', () => {
     expect(request.url).toBe('/shell/a%20b?cols=80');
     expect(request.headers).toMatchObject({ host: new URL(world.upstream.url).host, 'x-custom': 'stays' });
     expect(request.headers['x-forwarded-for']).toBe('10.1.2.3, 127.0.0.1');
-    for (const name of ['authorization', 'cookie', 'x-api-key', 'x_llmgw_band', 'x-authentik-username', 'sec-websocket-extensions']) {
+    for (const name of [
+      'authorization',
+      'cookie',
+      'x-api-key',
+      'x_llmgw_band',
+      'x-authentik-username',
+      'sec-websocket-extensions',
+    ]) {
       expect(request.headers).not.toHaveProperty(name);
     }
     client.close();
@@ -112,8 +129,18 @@ describe('WebSocket handshake', () => {
   it.each([
     ['not found', 'HTTP/1.1 404 Not Found\r\ncontent-length: 0', 502, 'upstream-invalid'],
     ['an ordinary answer', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi', 502, 'upstream-invalid'],
-    ['unauthorized', 'HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Basic\r\ncontent-length: 0', 502, 'upstream-refused-us'],
-    ['a redirect', 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0', 502, 'upstream-refused-us'],
+    [
+      'unauthorized',
+      'HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Basic\r\ncontent-length: 0',
+      502,
+      'upstream-refused-us',
+    ],
+    [
+      'a redirect',
+      'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0',
+      502,
+      'upstream-refused-us',
+    ],
     ['a wrong accept value', `${switching('websocket')}\r\nsec-websocket-accept: AAAA`, 502, 'upstream-invalid'],
     ['another protocol', switching('h2c'), 502, 'upstream-invalid'],
     ['no protocol', 'HTTP/1.1 101 Switching Protocols', 502, undefined],
@@ -129,7 +156,10 @@ describe('WebSocket handshake', () => {
     client.send(frame({ opcode: OPCODE.text, payload: 'late' }));
     await client.end();
     expect(answer.status).toBe(status);
-    expect(JSON.parse(client.body())).toMatchObject({ status, ...(code !== undefined && { type: `https://gateway.test/problems/${code}` }) });
+    expect(JSON.parse(client.body())).toMatchObject({
+      status,
+      ...(code !== undefined && { type: `https://gateway.test/problems/${code}` }),
+    });
     expect(Buffer.concat(heard).toString()).toBe('');
   });
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { GatewayOptions } from './gateway-config.js';
 import { isObject } from './json.js';
 import { RawConnection, requestBytes, sendRaw, type RawResponse, type RequestParts } from './raw-client.js';
@@ -93,6 +94,12 @@ export class EdgeWorld {
     } finally {
       connection.destroy();
     }
+  }
+
+  /** Settles when the line about a request is in the log, and with it everything before; the test's time is the limit. */
+  async logged(response: RawResponse): Promise<void> {
+    const id = response.header('x-request-id') ?? '';
+    while (!this.gateway.output().includes(`"request_id":"${id}"`)) await delay(20);
   }
 
   /** Slots that are held, of all upstreams together. */

@@ -17,12 +17,24 @@ export interface FrameParts {
 const MASK = Buffer.from([0x12, 0x34, 0x56, 0x78]);
 
 /** The bytes of a frame, right or wrong (RFC 6455 section 5.2). */
-export function frame({ opcode, payload = '', fin = true, reserved = 0, masked = true, claimedLength }: FrameParts): Buffer {
+export function frame({
+  opcode,
+  payload = '',
+  fin = true,
+  reserved = 0,
+  masked = true,
+  claimedLength,
+}: FrameParts): Buffer {
   const data = Buffer.from(payload);
   const first = (fin ? 0x80 : 0) | (reserved << 4) | opcode;
   const maskBit = masked ? 0x80 : 0;
   const body = masked ? data.map((byte, i) => byte ^ (MASK[i % 4] ?? 0)) : data;
-  const parts = [Buffer.from([first]), lengthBytes(data.length, maskBit, claimedLength), masked ? MASK : Buffer.alloc(0), body];
+  const parts = [
+    Buffer.from([first]),
+    lengthBytes(data.length, maskBit, claimedLength),
+    masked ? MASK : Buffer.alloc(0),
+    body,
+  ];
   return Buffer.concat(parts);
 }
 

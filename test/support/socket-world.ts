@@ -40,7 +40,10 @@ export class SocketWorld {
     readonly upstream: SocketUpstream,
   ) {}
 
-  static async start(proxies: readonly TestProxy[], { slots = SLOTS, server = {} }: WorldOptions = {}): Promise<SocketWorld> {
+  static async start(
+    proxies: readonly TestProxy[],
+    { slots = SLOTS, server = {} }: WorldOptions = {},
+  ): Promise<SocketWorld> {
     let world: SocketWorld | undefined = undefined;
     const upstream: SocketUpstream = await SocketUpstream.start({
       handleProtocols: (offered) => (offered.has('chosen') ? 'chosen' : false),
@@ -83,7 +86,11 @@ export class SocketWorld {
   }
 
   /** A handshake written by hand, and frames in the same packet. */
-  raw(path: string, fields: Readonly<Record<string, string | undefined>> = {}, ...frames: readonly FrameParts[]): Promise<RawSocketClient> {
+  raw(
+    path: string,
+    fields: Readonly<Record<string, string | undefined>> = {},
+    ...frames: readonly FrameParts[]
+  ): Promise<RawSocketClient> {
     return RawSocketClient.open(this.gateway.port, handshakeBytes(path, fields), ...frames.map(frame));
   }
 

@@ -111,7 +111,7 @@ export class TcpEngine {
       pieces.push(piece);
       bytes += piece.length;
       if (bytes < wanted) return;
-      let pending = Buffer.concat(pieces);
+      let pending: Buffer = Buffer.concat(pieces);
       for (;;) {
         const found = splitRequest(pending, this.answersHead);
         if (typeof found === 'number') {

@@ -20,6 +20,8 @@ export interface ExchangeContext {
   readonly clock: Clock;
   readonly bodyMemory: BodyMemory;
   readonly bodyTimeoutMs: number;
+  /** Every answer says that its connection closes. */
+  closing: boolean;
 }
 
 /** One request and its response on the wire. It lives as long as the response, and is the only one to write to it. */
@@ -126,6 +128,7 @@ export class Exchange {
   /** Writes the head of a response whose body follows in pieces. */
   writeHead(head: ResponseHead): void {
     this.record.status = head.status;
+    if (this.context.closing) this.response.shouldKeepAlive = false;
     this.response.writeHead(head.status, this.#withOwnFields(head.headers));
   }
 
@@ -135,18 +138,25 @@ export class Exchange {
     const closing = problem?.options.closeConnection === true || !this.request.complete;
     const headers = this.#withOwnFields(whole.headers);
     headers.push('content-length', String(whole.body.length));
-    if (closing) this.response.shouldKeepAlive = false;
+    if (closing || this.context.closing) this.response.shouldKeepAlive = false;
     this.record.status = whole.status;
     this.record.responseBytes += whole.body.length;
     this.response.writeHead(whole.status, headers);
     if (closing && !this.request.complete) this.#linger(whole.body);
     else this.response.end(whole.body);
+    this.watchLastBytes(this.context.bodyTimeoutMs);
   }
 
   /** Answers with a small JSON document that nobody may keep. */
   sendJson(document: unknown): void {
     const body = Buffer.from(JSON.stringify(document));
     this.sendWhole({ status: 200, headers: ['content-type', 'application/json', 'cache-control', 'no-store'], body });
+  }
+
+  /** The response has been ended; a client that takes nothing of what is left for so long is cut. */
+  watchLastBytes(limitMs: number): void {
+    // Node's own timer looks at the bytes that the system has taken; on a kept connection Node sets it anew.
+    if (this.response.writableLength > 0) this.response.socket?.setTimeout(limitMs);
   }
 
   /** Ends a streamed response as a failed one: what `last` says, then the end of the connection. */

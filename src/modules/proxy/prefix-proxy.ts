@@ -10,14 +10,28 @@ import type { Exchange } from './exchange.js';
 import type { ProxiesConfig, ProxyConfig } from './proxies.config.js';
 import type { Relay } from './relay.js';
 
+/** The configured names of the fields that tell this gateway who calls. */
+export interface IdentityFields {
+  readonly bandHeader: string;
+  readonly tenantHeader: string;
+}
+
 /** Serves the plain capabilities under their path prefixes. */
 export class PrefixProxy {
+  /** Fields that no upstream sees: what they say counts here, and here alone. */
+  readonly withheld: ReadonlySet<string>;
+
   constructor(
     private readonly proxies: ProxiesConfig,
+    identity: IdentityFields,
     private readonly table: RoutingTable,
     private readonly slots: SlotController,
     private readonly relay: Relay,
-  ) {}
+  ) {
+    const tokens = proxies.all.flatMap(({ tokenHeader }) => tokenHeader ?? []);
+    const names = [identity.bandHeader, identity.tenantHeader, ...tokens];
+    this.withheld = new Set(names.map((name) => name.toLowerCase().replaceAll('_', '-')));
+  }
 
   /** The prefix that a request target lies in. */
   find(target: string): ProxyConfig | undefined {
@@ -34,7 +48,7 @@ export class PrefixProxy {
     record.upstream = upstream.name;
     requireIdentity(request.headers);
     const body = await exchange.readBody(proxy.maxBodyBytes);
-    const headers = proxyRequestHeaders(request.rawHeaders, request.headers, exchange.peer, exchange.requestId, proxy.forward);
+    const headers = proxyRequestHeaders(request.rawHeaders, request.headers, exchange.peer, exchange.requestId, proxy.forward, this.withheld);
     record.phase = 'queued';
     using slot = await this.slots.acquire(upstream.name, caller, exchange);
     exchange.admitted(slot.waitedMs);

@@ -4,6 +4,7 @@ import { RoutingTable } from '../../common/config/routing-table.js';
 import { ServerConfig } from '../../common/config/server.config.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
+import { AuthConfig } from '../auth/auth.config.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { CallerResolver } from '../auth/caller-resolver.js';
 import { BodyMemory, defaultBodyMemoryBytes } from './body-memory.js';
@@ -24,7 +25,7 @@ import { WebSocketProxy } from './websocket.js';
     FixedPaths,
     { provide: BodyMemory, inject: [ServerConfig], useFactory: bodyMemory },
     { provide: Relay, inject: [EngineClient], useFactory: (engines: EngineClient) => new Relay(engines) },
-    { provide: PrefixProxy, inject: [ProxiesConfig, RoutingTable, SlotController, Relay], useFactory: prefixProxy },
+    { provide: PrefixProxy, inject: [ProxiesConfig, AuthConfig, RoutingTable, SlotController, Relay], useFactory: prefixProxy },
     { provide: WebSocketProxy, inject: [PrefixProxy, RoutingTable, SlotController, CallerResolver], useFactory: sockets },
   ],
   exports: [BodyMemory, EngineClient, FixedPaths, Relay, WebSocketProxy],
@@ -35,8 +36,14 @@ function bodyMemory(server: ServerConfig): BodyMemory {
   return new BodyMemory(server.bodyMemoryBytes ?? defaultBodyMemoryBytes());
 }
 
-function prefixProxy(proxies: ProxiesConfig, table: RoutingTable, slots: SlotController, relay: Relay): PrefixProxy {
-  return new PrefixProxy(proxies, table, slots, relay);
+function prefixProxy(
+  proxies: ProxiesConfig,
+  auth: AuthConfig,
+  table: RoutingTable,
+  slots: SlotController,
+  relay: Relay,
+): PrefixProxy {
+  return new PrefixProxy(proxies, auth, table, slots, relay);
 }
 
 function sockets(proxies: PrefixProxy, table: RoutingTable, slots: SlotController, callers: CallerResolver): WebSocketProxy {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../common/clock.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { BodyMemory } from './body-memory.js';
+import { BodyParts } from './core/body-parts.js';
 import { bodyTooLarge, declaredLength } from './core/body-checks.js';
 import { ClientGone } from './client-gone.js';
 
@@ -48,7 +49,7 @@ export function readBody(
 
 /** One body on its way in. */
 class Upload {
-  #parts: Buffer[] = [];
+  #parts = new BodyParts();
   #receivedBytes = 0;
   #settled = false;
 
@@ -84,21 +85,19 @@ class Upload {
       if (!this.memory.take(more)) return this.#fail(request, memoryExhausted());
       this.heldBytes += more;
     }
-    this.#parts.push(part);
+    this.#parts.add(part);
   }
 
   #finish(): void {
     if (this.#settled) return;
     this.#settled = true;
-    const [first] = this.#parts;
-    const bytes = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);
-    this.resolve({ bytes, heldBytes: this.heldBytes });
+    this.resolve({ bytes: this.#parts.joined(), heldBytes: this.heldBytes });
   }
 
   #fail(request: IncomingMessage, error: Error): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#parts = [];
+    this.#parts = new BodyParts();
     this.memory.giveBack(this.heldBytes);
     request.pause();
     this.reject(error);

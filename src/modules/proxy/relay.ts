@@ -188,14 +188,6 @@ class Passage implements EngineHandler {
     this.exchange.record.responseBytes += rest.length;
     if (rest.length > 0) this.#response.end(rest);
     else this.#response.end();
-    this.#watchLastBytes();
-  }
-
-  /** The engine is done, but a client that reads nothing must not hold its socket for ever. */
-  #watchLastBytes(): void {
-    if (this.#response.writableFinished || !this.#response.writableNeedDrain) return;
-    const timer = this.exchange.clock.after(this.to.timeouts.writeMs, () => this.#response.destroy());
-    this.#response.once('close', () => timer.cancel());
   }
 
   #clientLeft(): void {
@@ -245,8 +237,9 @@ class Passage implements EngineHandler {
     this.#life?.cancel();
     exchange.record.upstreamEndedAt = exchange.clock.now();
     exchange.record.usage = this.rendering.usage ?? exchange.record.usage;
-    if (error === undefined) this.resolve();
-    else this.reject(error);
+    if (error !== undefined) return this.reject(error);
+    exchange.watchLastBytes(this.to.timeouts.writeMs);
+    this.resolve();
   }
 }
 

@@ -3,7 +3,7 @@ import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 
 const MAX_FIELDS = 100;
 const MAX_TARGET_BYTES = 8192;
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']);
 /** Fields whose repetition lets two readers see two requests. */
 const SINGLETONS = new Set([
   'authorization',

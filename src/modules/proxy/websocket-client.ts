@@ -78,7 +78,8 @@ export function dialWebSocket(call: UpgradeCall, signal: AbortSignal, clock: Clo
     ws.on('upgrade', (response) => {
       answer = response;
       protocol = takeProtocol(response);
-      if (protocol !== undefined && !call.protocols.includes(protocol)) fail(invalid('a subprotocol that was not offered'));
+      if (protocol !== undefined && !call.protocols.includes(protocol))
+        fail(invalid('a subprotocol that was not offered'));
     });
     ws.on('open', () => {
       if (answer === undefined) return fail(invalid('no answer'));
@@ -109,7 +110,8 @@ function clientOptions(call: UpgradeCall): ClientOptions {
     finishRequest: (request) => {
       // Past the library's URL parser: what was checked is what is sent.
       request.path = call.target;
-      for (const [name, values] of call.fields) request.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
+      for (const [name, values] of call.fields)
+        request.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
       if (call.protocols.length > 0) request.setHeader('sec-websocket-protocol', call.protocols.join(', '));
       request.end();
     },
@@ -127,11 +129,15 @@ const timeout = (): Error =>
   Object.assign(new Error('the upstream did not complete the handshake in time'), { code: 'ETIMEDOUT' });
 
 const invalid = (cause: string): GatewayProblem =>
-  new GatewayProblem('upstream-invalid', { detail: 'The upstream did not answer as a WebSocket server does (server_error).', cause });
+  new GatewayProblem('upstream-invalid', {
+    detail: 'The upstream did not answer as a WebSocket server does (server_error).',
+    cause,
+  });
 
 function refusal(status: number): GatewayProblem {
   const cause = `status ${status}`;
-  if (REFUSALS.has(status)) return new GatewayProblem('upstream-refused-us', { detail: 'The upstream refused the gateway.', cause });
+  if (REFUSALS.has(status))
+    return new GatewayProblem('upstream-refused-us', { detail: 'The upstream refused the gateway.', cause });
   if (status >= 300 && status < 400) {
     const detail = 'The upstream answered with a redirect, which is not followed.';
     return new GatewayProblem('upstream-refused-us', { detail, cause });

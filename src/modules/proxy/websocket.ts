@@ -21,7 +21,13 @@ import type { Peer } from './peer.js';
 import type { PrefixProxy } from './prefix-proxy.js';
 import type { ProxyConfig } from './proxies.config.js';
 import { pathOf } from './request-head.js';
-import { dialWebSocket, maxPayloadOf, SOCKET_OPTIONS, type DialledSocket, type UpgradeCall } from './websocket-client.js';
+import {
+  dialWebSocket,
+  maxPayloadOf,
+  SOCKET_OPTIONS,
+  type DialledSocket,
+  type UpgradeCall,
+} from './websocket-client.js';
 
 /** Of a prefix without a `socket` section. */
 const DEFAULT_PING_MS = 30_000;
@@ -60,7 +66,13 @@ export class WebSocketProxy {
    * Settles when the tunnel is over and the record filled and closed. Rejects with a GatewayProblem while nothing has
    * been written to the client, which is then the caller's to answer, or with ClientGone.
    */
-  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, record: RequestRecord, peer: Peer): Promise<void> {
+  async upgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    record: RequestRecord,
+    peer: Peer,
+  ): Promise<void> {
     socket.on('error', () => socket.destroy());
     using client = new WaitingClient(socket, head, () => new ClientGone());
     this.#opening.add(client);
@@ -175,7 +187,11 @@ const tunnelPolicy = ({ timeouts, socket }: ProxyConfig) => ({
 });
 
 /** Completes the client's handshake; the socket comes paused. undefined: the client has gone. */
-function accept({ request, socket, client, record }: Opening, proxy: ProxyConfig, upstream: DialledSocket): WebSocket | undefined {
+function accept(
+  { request, socket, client, record }: Opening,
+  proxy: ProxyConfig,
+  upstream: DialledSocket,
+): WebSocket | undefined {
   const server = new WebSocketServer({
     ...SOCKET_OPTIONS,
     noServer: true,

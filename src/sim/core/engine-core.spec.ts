@@ -96,6 +96,18 @@ describe('EngineCore: scheduling', () => {
     expect(core.gauges().generationTokens).toBe(40);
   });
 
+  it('puts the one that gave way in front of those who wait, and lets nobody in during that step', () => {
+    const core = new EngineCore({ ...TINY, slots: 2, blocks: 10, prefillChunkTokens: 4 });
+    core.submit({ id: 'old', promptTokens: 16, outputTokens: 20 });
+    core.submit({ id: 'young', promptTokens: 16, outputTokens: 20 });
+    core.submit({ id: 'next', promptTokens: 4, outputTokens: 1 });
+    for (core.beginStep(); core.gauges().preemptions === 0; core.beginStep()) core.endStep();
+    expect(core.gauges()).toMatchObject({ running: 1, waiting: 2 });
+    core.endStep();
+    const order = ended(drain(core).map(({ event }) => event));
+    expect(order).toEqual(['finished old', 'finished next', 'finished young']);
+  });
+
   it('computes a prefix once, and keeps it for those who come later', () => {
     const core = new EngineCore(VOLTA);
     const prefixKeys = prefixKeysOf('x'.repeat(4 * 160), 4 * 16);

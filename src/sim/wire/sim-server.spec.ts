@@ -162,6 +162,9 @@ describe('a simulated server: control', () => {
     const open = await vllm({}, { faultsEndpoint: true });
     expect((await control(open, { status: 502 })).status).toBe(200);
     expect((await chat(open)).status).toBe(502);
+    expect((await control(open, [])).status).toBe(400);
+    expect((await control(open, { statsu: 500 })).status).toBe(400);
+    expect((await chat(open)).status).toBe(502);
     expect((await control(open, {})).status).toBe(200);
     expect((await chat(open)).status).toBe(200);
   });

@@ -171,7 +171,7 @@ class HttpSimServer implements SimServer {
   /** `crash` and `refuseMs` are deeds, done once behind the answer; all else is a state that stays. */
   private obey(exchange: SimExchange, wanted: unknown): void {
     const { crash, refuseMs, ...faults } = objectFrom(wanted) ?? {};
-    this.setFaults(parseFaults(faults));
+    this.setFaults(parseFaults(objectFrom(wanted) === undefined ? wanted : faults));
     exchange.onClosed(() => {
       if (crash === true) this.crash();
       if (typeof refuseMs === 'number') this.refuseFor(refuseMs);
@@ -182,7 +182,8 @@ class HttpSimServer implements SimServer {
   private refuseFor(delayMs: number): void {
     void this.refuse();
     clearTimeout(this.returning);
-    this.returning = setTimeout(() => void this.accept(), delayMs);
+    // Somebody else may have taken the port in the meantime: then it is tried again.
+    this.returning = setTimeout(() => void this.accept().catch(() => this.refuseFor(delayMs)), delayMs);
   }
 
   private upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -21,45 +21,47 @@ const HOP_BY_HOP = new Set([
 const NEVER_UP = new Set([
   'authorization',
   'cookie',
-  'x-api-key',
   'api-key',
   'apikey',
+  'x-api-key',
+  'x-access-token',
+  'x-authorization',
   'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-prefix',
-  'x-forwarded-proto',
-  'x-forwarded-scheme',
-  'x-forwarded-server',
-  'x-forwarded-user',
-  'x-forwarded-email',
-  'x-forwarded-groups',
-  'x-forwarded-access-token',
-  'x-forwarded-preferred-username',
-  'x-real-ip',
   'x-client-ip',
-  'x-original-url',
-  'x-original-uri',
-  'x-original-host',
-  'x-rewrite-url',
+  'x-cluster-client-ip',
+  'x-real-ip',
+  'true-client-ip',
   'x-http-method',
   'x-http-method-override',
   'x-method-override',
+  'x-upstream',
   'x-request-id',
   'x-user',
   'x-user-id',
+  'x-user-name',
+  'x-user-email',
+  'x-user-groups',
+  'x-user-role',
+  'x-user-roles',
+  'x-username',
+  'x-email',
+  'x-groups',
+  'x-role',
+  'x-roles',
+  'x-subject',
   'x-tenant',
-  'x-tenant-id',
   'x-consumer',
-  'x-consumer-id',
-  'x-consumer-username',
+  'x-anonymous-consumer',
   'x-band',
   'x-priority',
   'x-scope',
   'x-scopes',
 ]);
-const NEVER_UP_PREFIXES = ['x-llmgw-', 'x-authentik-', 'x-auth-request-', 'x-consumer-', 'x-sim-'];
+/** Families of such fields, as proxies and identity providers name them. */
+const NEVER_UP_FAMILY =
+  /^(?:x-(?:llmgw|authentik|auth|consumer|credential|envoy|forwarded|goog|original|proxy|remote|rewrite|sim|tenant)|remote|cf)-/;
+/** Fields that the upstream needs with the gateway's value, whatever a caller says of them in `Connection`. */
+const NEEDED_UP = new Set(['content-type', 'traceparent', 'tracestate']);
 /** What an upstream says about itself or the connection; never the client's business. */
 const NEVER_DOWN = new Set([
   'server',
@@ -73,6 +75,7 @@ const NEVER_DOWN = new Set([
   'ratelimit',
   'ratelimit-policy',
 ]);
+const NEVER_DOWN_FAMILY = /^x-(?:accel|llmgw)-/;
 /** Fields of a caller that engines may see, in the order they are sent. */
 const ENGINE_FIELDS = ['accept', 'user-agent', 'traceparent', 'tracestate'] as const;
 
@@ -114,9 +117,10 @@ export function forwardingFields(fields: RequestFields, peer: Peer): string[] {
 /** What an engine is sent of a caller's fields: an allow-list, the forwarding fields, the request id. */
 export function engineRequestHeaders(fields: RequestFields, peer: Peer, requestId: string): string[] {
   const out = ['content-type', 'application/json', 'x-request-id', requestId];
+  const named = connectionNames(single(fields['connection']));
   for (const name of ENGINE_FIELDS) {
     const value = fields[name];
-    if (typeof value === 'string') out.push(name, value);
+    if (typeof value === 'string' && !isOfConnection(name, named)) out.push(name, value);
   }
   out.push(...forwardingFields(fields, peer));
   return out;
@@ -124,7 +128,8 @@ export function engineRequestHeaders(fields: RequestFields, peer: Peer, requestI
 
 /**
  * What a plain upstream is sent: every field but those of the connection, of credentials, of identity, routing and
- * forwarding, in dash or underscore spelling. `forward` names credentials that may cross after all.
+ * forwarding, in dash or underscore spelling. `forward` names credentials that may cross after all; `withheld` the fields
+ * by which this gateway is told who calls.
  */
 export function proxyRequestHeaders(
   raw: readonly string[],
@@ -132,25 +137,28 @@ export function proxyRequestHeaders(
   peer: Peer,
   requestId: string,
   forward: readonly string[] | undefined,
+  withheld?: ReadonlySet<string>,
 ): string[] {
   const named = connectionNames(single(fields['connection']));
   const out: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] ?? '').toLowerCase();
-    if (forward?.includes(name) !== true && staysHere(name, named)) continue;
-    out.push(name, raw[i + 1] ?? '');
+    const allowed = forward?.includes(name) === true ? !isOfConnection(name, named) : !staysHere(name, named, withheld);
+    if (allowed) out.push(name, raw[i + 1] ?? '');
   }
   out.push('x-request-id', requestId, ...forwardingFields(fields, peer));
   return out;
 }
 
-function staysHere(name: string, named: ReadonlySet<string> | undefined): boolean {
-  if (HOP_BY_HOP.has(name)) return true;
-  // A field the upstream needs for the body still crosses when a caller names it in Connection.
-  if (named?.has(name) === true && name !== 'content-type' && name !== 'traceparent') return true;
+function staysHere(name: string, named: ReadonlySet<string> | undefined, withheld: ReadonlySet<string> | undefined): boolean {
+  // Servers behind CGI and its heirs take both spellings for one.
   const spelled = name.replaceAll('_', '-');
-  return NEVER_UP.has(spelled) || NEVER_UP_PREFIXES.some((prefix) => spelled.startsWith(prefix));
+  if (HOP_BY_HOP.has(spelled) || isOfConnection(name, named)) return true;
+  return NEVER_UP.has(spelled) || NEVER_UP_FAMILY.test(spelled) || withheld?.has(spelled) === true;
 }
+
+const isOfConnection = (name: string, named: ReadonlySet<string> | undefined): boolean =>
+  named?.has(name) === true && !NEEDED_UP.has(name);
 
 /** What a plain upstream's answer may carry to the client, as name, value, name, value. */
 export function proxyResponseHeaders(
@@ -164,7 +172,7 @@ export function proxyResponseHeaders(
     if (value === undefined || named?.has(name) === true) continue;
     // The length is kept, so that a cut answer is one for the client too; undici refuses it beside a transfer coding.
     if (HOP_BY_HOP.has(name) && name !== 'content-length') continue;
-    if (forward?.includes(name) !== true && (NEVER_DOWN.has(name) || name.startsWith('x-accel-'))) continue;
+    if (forward?.includes(name) !== true && (NEVER_DOWN.has(name) || NEVER_DOWN_FAMILY.test(name))) continue;
     if (typeof value === 'string') out.push(name, value);
     else for (const one of value) out.push(name, one);
   }

@@ -56,12 +56,11 @@ export class PlainRendering implements Rendering {
   }
 
   #headers(fields: EngineHeaders): string[] {
-    const out = proxyResponseHeaders(fields, this.forward);
     const type = fields['content-type'];
-    if (typeof type === 'string' && type.startsWith('text/event-stream')) {
-      out.push('x-accel-buffering', 'no');
-      if (fields['cache-control'] === undefined) out.push('cache-control', 'no-store');
-    }
+    if (typeof type !== 'string' || !type.startsWith('text/event-stream')) return proxyResponseHeaders(fields, this.forward);
+    // Nobody on the way may hold a stream back or keep it, whatever its upstream thinks of that.
+    const out = proxyResponseHeaders({ ...fields, 'cache-control': undefined }, this.forward);
+    out.push('x-accel-buffering', 'no', 'cache-control', 'no-store');
     return out;
   }
 }

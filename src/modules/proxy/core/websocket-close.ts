@@ -6,7 +6,6 @@ export const CLOSE = {
   noCode: 1005,
   /** Never on the wire: there was no close frame. */
   vanished: 1006,
-  policy: 1008,
   tooBig: 1009,
   internal: 1011,
   restart: 1012,
@@ -44,6 +43,7 @@ export function farewellFrom(party: Party, { code, reason, faultCode }: Ending):
 
 function faultFarewell(party: Party, faultCode: number): Farewell {
   if (party === 'client') return { code: CLOSE.goingAway, reason: 'the client broke the protocol', orderly: false };
-  if (faultCode === CLOSE.tooBig) return { code: CLOSE.tooBig, reason: 'a message of the upstream was too big', orderly: false };
+  if (faultCode === CLOSE.tooBig)
+    return { code: CLOSE.tooBig, reason: 'a message of the upstream was too big', orderly: false };
   return { code: CLOSE.badGateway, reason: 'the upstream broke the protocol', orderly: false };
 }

@@ -19,12 +19,18 @@ function problemOf(act: () => unknown): GatewayProblem {
 
 describe('parseHandshake', () => {
   it('takes a handshake, whatever the case of its protocol', () => {
-    expect(parseHandshake({ method: 'GET', headers: { ...HEADERS, upgrade: 'WebSocket' } })).toEqual([]);
+    expect(
+      parseHandshake({ method: 'GET', httpVersion: '1.1', headers: { ...HEADERS, upgrade: 'WebSocket' } }),
+    ).toEqual([]);
   });
 
   it('gives the subprotocols in their order', () => {
     const headers = { ...HEADERS, 'sec-websocket-protocol': 'v2.channel.k8s.io, base64.v1,x' };
-    expect(parseHandshake({ method: 'GET', headers })).toEqual(['v2.channel.k8s.io', 'base64.v1', 'x']);
+    expect(parseHandshake({ method: 'GET', httpVersion: '1.1', headers })).toEqual([
+      'v2.channel.k8s.io',
+      'base64.v1',
+      'x',
+    ]);
   });
 
   it.each([
@@ -41,17 +47,25 @@ describe('parseHandshake', () => {
     ['a subprotocol that is no token', { 'sec-websocket-protocol': 'a b' }],
     ['a repeated subprotocol', { 'sec-websocket-protocol': 'a,b,a' }],
   ])('refuses %s', (_, fields) => {
-    const { code } = problemOf(() => parseHandshake({ method: 'GET', headers: { ...HEADERS, ...fields } }));
+    const { code } = problemOf(() =>
+      parseHandshake({ method: 'GET', httpVersion: '1.1', headers: { ...HEADERS, ...fields } }),
+    );
     expect(code).toBe('invalid-request-head');
   });
 
+  it('refuses HTTP/1.0', () => {
+    expect(problemOf(() => parseHandshake({ method: 'GET', httpVersion: '1.0', headers: HEADERS })).status).toBe(400);
+  });
+
   it('tells which version it speaks', () => {
-    const problem = problemOf(() => parseHandshake({ method: 'GET', headers: { ...HEADERS, 'sec-websocket-version': '8' } }));
+    const problem = problemOf(() =>
+      parseHandshake({ method: 'GET', httpVersion: '1.1', headers: { ...HEADERS, 'sec-websocket-version': '8' } }),
+    );
     expect([problem.status, problem.options.headers]).toEqual([426, { 'Sec-WebSocket-Version': '13' }]);
   });
 
   it('tells which method it takes', () => {
-    const problem = problemOf(() => parseHandshake({ method: 'POST', headers: HEADERS }));
+    const problem = problemOf(() => parseHandshake({ method: 'POST', httpVersion: '1.1', headers: HEADERS }));
     expect([problem.status, problem.options.headers]).toEqual([405, { Allow: 'GET' }]);
   });
 });
@@ -65,12 +79,16 @@ describe('requireOrigin', () => {
     expect(() => requireOrigin(['Origin', 'https://console.example'], ORIGINS)).not.toThrow();
   });
 
-  it.each(['https://evil.example', 'null', '', 'http://console.example', 'https://console.example:444', 'https://CONSOLE.example'])(
-    'refuses a page of %j',
-    (origin) => {
-      expect(problemOf(() => requireOrigin(['ORIGIN', origin], ORIGINS)).status).toBe(403);
-    },
-  );
+  it.each([
+    'https://evil.example',
+    'null',
+    '',
+    'http://console.example',
+    'https://console.example:444',
+    'https://CONSOLE.example',
+  ])('refuses a page of %j', (origin) => {
+    expect(problemOf(() => requireOrigin(['ORIGIN', origin], ORIGINS)).status).toBe(403);
+  });
 
   it('is not fooled by a second one', () => {
     const raw = ['Origin', 'https://console.example', 'origin', 'https://evil.example'];

@@ -9,19 +9,27 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** What of a request head makes it a WebSocket handshake or not. */
 export interface HandshakeHead {
   readonly method?: string | undefined;
+  readonly httpVersion: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-const bad = (detail: string): GatewayProblem => new GatewayProblem('invalid-request-head', { detail, closeConnection: true });
+const bad = (detail: string): GatewayProblem =>
+  new GatewayProblem('invalid-request-head', { detail, closeConnection: true });
 
 /** The subprotocols that a handshake offers, in its order. Throws a GatewayProblem for what is no handshake (RFC 6455 section 4.2.1). */
-export function parseHandshake({ method, headers }: HandshakeHead): readonly string[] {
-  if (headers.upgrade?.toLowerCase() !== 'websocket') throw bad('The only protocol that can be upgraded to is websocket.');
+export function parseHandshake({ method, httpVersion, headers }: HandshakeHead): readonly string[] {
+  if (httpVersion !== '1.1') throw bad('A WebSocket is opened over HTTP/1.1.');
+  if (headers.upgrade?.toLowerCase() !== 'websocket')
+    throw bad('The only protocol that can be upgraded to is websocket.');
   if (method !== 'GET') {
-    throw new GatewayProblem('method-not-allowed', { detail: 'A WebSocket is opened with GET.', headers: { Allow: 'GET' } });
+    throw new GatewayProblem('method-not-allowed', {
+      detail: 'A WebSocket is opened with GET.',
+      headers: { Allow: 'GET' },
+    });
   }
   requireVersion(headers['sec-websocket-version']);
-  if (!KEY.test(headers['sec-websocket-key'] ?? '')) throw bad('Sec-WebSocket-Key must be given once, as 16 bytes in base64.');
+  if (!KEY.test(headers['sec-websocket-key'] ?? ''))
+    throw bad('Sec-WebSocket-Key must be given once, as 16 bytes in base64.');
   // Bytes of a body would be read as frames.
   if (headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0') {
     throw bad('A WebSocket handshake has no body.');

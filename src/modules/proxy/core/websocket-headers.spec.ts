@@ -4,15 +4,31 @@ const PEER = { address: '203.0.113.9', trusted: false };
 
 function requestFrom(...rawHeaders: string[]) {
   const headers: Record<string, string> = {};
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers[(rawHeaders[i] ?? '').toLowerCase()] = rawHeaders[i + 1] ?? '';
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+    headers[(rawHeaders[i] ?? '').toLowerCase()] = rawHeaders[i + 1] ?? '';
   return { rawHeaders, headers };
 }
 
 describe('upgradeRequestFields', () => {
   it('leaves the handshake to the client of the upstream, in any spelling', () => {
-    const request = requestFrom('Upgrade', 'websocket', 'Sec-WebSocket-Key', 'k', 'sec_websocket_protocol', 'p', 'Origin', 'https://a.example');
+    const request = requestFrom(
+      'Upgrade',
+      'websocket',
+      'Sec-WebSocket-Key',
+      'k',
+      'sec_websocket_protocol',
+      'p',
+      'Origin',
+      'https://a.example',
+    );
     const fields = upgradeRequestFields(request, PEER, 'id-1', undefined);
-    expect([...fields.keys()]).toEqual(['origin', 'x-request-id', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host']);
+    expect([...fields.keys()]).toEqual([
+      'origin',
+      'x-request-id',
+      'x-forwarded-for',
+      'x-forwarded-proto',
+      'x-forwarded-host',
+    ]);
     expect(fields.get('origin')).toEqual(['https://a.example']);
   });
 
@@ -35,6 +51,10 @@ describe('upgradeResponseLines', () => {
       'x-name': 'gr\u00fc\u00df',
     };
     expect(upgradeResponseLines(headers, undefined)).toEqual(['x-session: 7']);
-    expect(upgradeResponseLines(headers, ['set-cookie'])).toEqual(['set-cookie: a=1', 'set-cookie: b=2', 'x-session: 7']);
+    expect(upgradeResponseLines(headers, ['set-cookie'])).toEqual([
+      'set-cookie: a=1',
+      'set-cookie: b=2',
+      'x-session: 7',
+    ]);
   });
 });

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Peer } from '../peer.js';
 import { proxyRequestHeaders, proxyResponseHeaders } from './headers.js';
+
+type Peer = Parameters<typeof proxyRequestHeaders>[2];
 
 const ASCII_VALUE = /^[\t\x20-\x7e]*$/;
 
@@ -42,7 +43,8 @@ export function upgradeResponseLines(headers: IncomingHttpHeaders, forward: read
   for (let i = 0; i + 1 < crossing.length; i += 2) {
     const name = crossing[i] ?? '';
     const value = crossing[i + 1] ?? '';
-    if (!isHandshakeField(name) && name !== 'content-length' && ASCII_VALUE.test(value)) lines.push(`${name}: ${value}`);
+    if (!isHandshakeField(name) && name !== 'content-length' && ASCII_VALUE.test(value))
+      lines.push(`${name}: ${value}`);
   }
   return lines;
 }

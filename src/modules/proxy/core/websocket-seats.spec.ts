@@ -5,7 +5,9 @@ describe('SocketSeats', () => {
     const seats = new SocketSeats();
     seats.take('/console', 'acme', 2);
     const second = seats.take('/console', 'acme', 2);
-    expect(() => seats.take('/console', 'acme', 2)).toThrow(expect.objectContaining({ code: 'budget-exhausted', status: 429 }));
+    expect(() => seats.take('/console', 'acme', 2)).toThrow(
+      expect.objectContaining({ code: 'budget-exhausted', status: 429 }),
+    );
     seats.take('/other', 'acme', 2);
     seats.take('/console', 'bolt', 2);
     second[Symbol.dispose]();

@@ -1,4 +1,3 @@
-import type { RawData, WebSocket } from 'ws';
 import type { Clock, Timer } from '../../../common/clock.js';
 import { CLOSE, type Ending } from './websocket-close.js';
 import type { Listened } from './websocket-heartbeat.js';
@@ -16,6 +15,28 @@ const CUT_GRACE_MS = 750;
 const PROBE_EVERY_MS = 400;
 
 const NOTHING = Buffer.alloc(0);
+
+type MessageData = Buffer | ArrayBuffer | Buffer[];
+
+/** What of the library's WebSocket is used here. */
+export interface OpenSocket {
+  readonly readyState: number;
+  readonly OPEN: number;
+  readonly CLOSED: number;
+  readonly isPaused: boolean;
+  /** Sent, but not yet taken by the system. */
+  readonly bufferedAmount: number;
+  on(event: 'message', listener: (data: MessageData, isBinary: boolean) => void): unknown;
+  on(event: 'close', listener: (code: number, reason: Buffer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  send(data: Buffer, options: { readonly binary: boolean }, sent: () => void): void;
+  ping(data: undefined, mask: undefined, sent: () => void): void;
+  pong(data: undefined, mask: undefined, sent: () => void): void;
+  pause(): void;
+  resume(): void;
+  close(code: number | undefined, reason: string | Buffer): void;
+  terminate(): void;
+}
 
 /** What the tunnel hears from a side. */
 export interface SideListener {
@@ -47,7 +68,7 @@ export class SocketSide implements Listened {
   readonly #sent = (): void => this.#flushed();
 
   constructor(
-    private readonly ws: WebSocket,
+    private readonly ws: OpenSocket,
     private readonly counter: ByteCounter,
     private readonly clock: Clock,
     private readonly writeMs: number,
@@ -116,6 +137,7 @@ export class SocketSide implements Listened {
 
   /** Closes now; what is still unsent shortly after is lost. */
   cut(code: number | undefined, reason: string | Buffer): void {
+    if (this.ws.readyState === this.ws.CLOSED) return;
     this.#farewell = { code, reason };
     this.release();
     this.ws.close(code, reason);
@@ -168,7 +190,7 @@ export class SocketSide implements Listened {
 /** Nothing to do when a heartbeat has left, and a failed one shows as the socket's end. */
 const ignore = (): void => undefined;
 
-function bytesOf(data: RawData): Buffer {
+function bytesOf(data: MessageData): Buffer {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }

@@ -23,7 +23,7 @@ export interface TunnelPolicy {
 export class Tunnel {
   /** Settles when both sockets are closed. Never rejects. */
   readonly over: Promise<void>;
-  readonly #settle: () => void;
+  #settle: () => void = () => undefined;
   readonly #clientBeat: Heartbeat;
   readonly #upstreamBeat: Heartbeat;
   #life: Timer | undefined;
@@ -37,18 +37,23 @@ export class Tunnel {
     private readonly record: RequestRecord,
     private readonly clock: Clock,
   ) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.over = promise;
-    this.#settle = resolve;
+    this.over = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
     const pings = { everyMs: policy.pingMs, askAfter: 0, missed: policy.missedPongs };
-    const silence = { everyMs: policy.readMs / UPSTREAM_BEATS, askAfter: UPSTREAM_BEATS / 2, missed: UPSTREAM_BEATS / 2 };
+    const silence = {
+      everyMs: policy.readMs / UPSTREAM_BEATS,
+      askAfter: UPSTREAM_BEATS / 2,
+      missed: UPSTREAM_BEATS / 2,
+    };
     this.#clientBeat = new Heartbeat(clock, pings, client, () => this.#clientSilent());
     this.#upstreamBeat = new Heartbeat(clock, silence, upstream, () => this.#upstreamSilent());
   }
 
   start(): void {
     const { totalMs } = this.policy;
-    if (totalMs !== undefined) this.#life = this.clock.after(totalMs, () => this.close(CLOSE.goingAway, 'open for too long'));
+    if (totalMs !== undefined)
+      this.#life = this.clock.after(totalMs, () => this.close(CLOSE.goingAway, 'open for too long'));
     this.#clientBeat.start();
     this.#upstreamBeat.start();
     this.client.open(this.#fromClient());

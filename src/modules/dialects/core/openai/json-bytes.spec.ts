@@ -245,7 +245,6 @@ describe('JsonBytes', () => {
     const json = new JsonBytes(Buffer.from('"mo\\u0064el"'));
     expect(json.says(0, json.bytes.length, 'model')).toBe(true);
     expect(json.says(0, json.bytes.length, 'modem')).toBe(false);
-    const longer = new JsonBytes(Buffer.from('"models"'));
-    expect(longer.says(0, longer.bytes.length, 'model')).toBe(false);
+    expect(new JsonBytes(Buffer.from('"models"')).says(0, 8, 'model')).toBe(false);
   });
 });

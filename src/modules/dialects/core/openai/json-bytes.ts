@@ -30,7 +30,8 @@ const LITERALS = new Map([
 /** The closing bytes that are awaited. Reading is synchronous, so one stack serves every body. */
 const awaited = new Uint8Array(MAX_DEPTH + 1);
 
-const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE;
+/** Whether a byte is a decimal digit. */
+export const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE;
 const isHex = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
 /**
@@ -75,28 +76,6 @@ export class JsonBytes {
     return true;
   }
 
-  /** The whole number that stands there; NaN where it is written with anything but digits, or with more than 15. */
-  digits(start: number, end: number): number {
-    if (end - start > 15) return NaN;
-    let value = 0;
-    for (let at = start; at < end; at++) {
-      const byte = this.byte(at);
-      if (!isDigit(byte)) return NaN;
-      value = 10 * value + byte - ZERO;
-    }
-    return value;
-  }
-
-  /** The value of the four hexadecimal digits that stand there. */
-  hex(start: number): number {
-    let value = 0;
-    for (let at = start; at < start + 4; at++) {
-      const byte = this.byte(at);
-      value = 16 * value + (isDigit(byte) ? byte - ZERO : (byte | 0x20) - 0x61 + 10);
-    }
-    return value;
-  }
-
   private saysEscaped(start: number, end: number, ascii: string): boolean {
     if (end - start - 2 > 6 * ascii.length) return false;
     for (let at = start + 1; at < end - 1; at++) {
@@ -105,6 +84,9 @@ export class JsonBytes {
     return false;
   }
 
+  isSpace(at: number): boolean {
+    return SPACE[this.byte(at)] !== 0;
+  }
   isComma(at: number): boolean {
     return this.byte(at) === COMMA;
   }
@@ -130,15 +112,8 @@ export class JsonBytes {
 
   /** The error of a body that has something else than `expected` there. */
   fault(at: number, expected: string): Error {
-    const place = at < this.bytes.length ? `at byte ${at}` : `at its end, byte ${at},`;
+    const place = at < this.length ? `at byte ${at}` : `at its end, byte ${at},`;
     return invalidBody(`is not valid JSON: ${place} ${expected} was expected`);
-  }
-
-  /** Index of the last byte before `at` that is not white space. */
-  lastBefore(at: number): number {
-    let before = at - 1;
-    while (before >= 0 && SPACE[this.byte(before)] !== 0) before--;
-    return before;
   }
 
   /** `depth` is that of what the value stands in. */
@@ -168,14 +143,17 @@ export class JsonBytes {
         at = this.skipSpace(at);
       }
       while ((byte = this.byte(at)) !== COMMA) {
-        if (byte !== awaited[open])
-          throw this.fault(at, awaited[open] === CLOSE_BRACE ? 'a comma or "}"' : 'a comma or "]"');
+        if (byte !== awaited[open]) throw this.unclosed(at, open);
         if (--open === 0) return at + 1;
         at = this.skipSpace(at + 1);
       }
       at = this.skipSpace(at + 1);
       if (awaited[open] === CLOSE_BRACE) at = this.startOfValue(this.endOfKey(at));
     }
+  }
+
+  private unclosed(at: number, open: number): Error {
+    return this.fault(at, awaited[open] === CLOSE_BRACE ? 'a comma or "}"' : 'a comma or "]"');
   }
 
   endOfKey(start: number): number {
@@ -239,11 +217,11 @@ export class JsonBytes {
     if (isDigit(byte) || byte === MINUS) return this.endOfNumber(start);
     const literal = LITERALS.get(byte);
     if (literal === undefined) throw this.fault(start, 'a value');
-    for (let index = 1; index < literal.length; index++) {
-      if (this.byte(start + index) !== literal[index])
-        throw this.fault(start + index, `the rest of ${literal.toString()}`);
+    const end = start + literal.length;
+    for (let at = start + 1; at < end; at++) {
+      if (this.byte(at) !== literal[at - start]) throw this.fault(at, `the rest of ${literal.toString()}`);
     }
-    return start + literal.length;
+    return end;
   }
 
   private endOfNumber(start: number): number {

@@ -1,4 +1,4 @@
-import type { JsonBytes } from './json-bytes.js';
+import { isDigit, type JsonBytes } from './json-bytes.js';
 
 /** The top-level members that the gateway reads. Each may stand once, so that every reader finds the same value. */
 export const MEMBER_NAMES = [
@@ -88,10 +88,19 @@ function widthAt(json: JsonBytes, at: number): number {
 function codeAt(json: JsonBytes, at: number): number {
   const byte = json.byte(at);
   const next = json.byte(at + 1);
-  if (byte === BACKSLASH) return next === SMALL_U ? json.hex(at + 2) : 0;
+  if (byte === BACKSLASH) return next === SMALL_U ? hexAt(json, at + 2) : 0;
   if (byte < 0x80) return byte;
   if (byte === 0xc5 && next === 0xbf) return LONG_S;
   return byte === 0xe2 && next === 0x84 && json.byte(at + 2) === 0xaa ? KELVIN : 0;
+}
+
+function hexAt(json: JsonBytes, start: number): number {
+  let value = 0;
+  for (let at = start; at < start + 4; at++) {
+    const byte = json.byte(at);
+    value = 16 * value + (isDigit(byte) ? byte - 0x30 : (byte | 0x20) - 0x61 + 10);
+  }
+  return value;
 }
 
 /** 0: a character that no name has in either case. */

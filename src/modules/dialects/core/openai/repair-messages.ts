@@ -1,6 +1,6 @@
 import type { JsonBytes } from './json-bytes.js';
-import type { Span } from './json-walk.js';
 import { isObject, parsedJson } from './json-value.js';
+import type { Span } from './json-walk.js';
 import type { MessagePlaces } from './scan-messages.js';
 import { edit, type Edit } from './splice-body.js';
 

@@ -1,8 +1,8 @@
 import type { Operation } from '../../../../common/canonical/canonical-request.js';
 import type { EngineKind } from '../../../../common/config/upstreams.config.js';
 import type { Member } from './json-walk.js';
-import { repairMessages, type MessageRepairs } from './repair-messages.js';
 import type { MemberName } from './member-names.js';
+import { repairMessages, type MessageRepairs } from './repair-messages.js';
 import type { ScannedRequest } from './scan-request.js';
 import { edit, type Edit, withoutMembers } from './splice-body.js';
 
@@ -37,8 +37,9 @@ const REPAIRS: Readonly<Record<EngineKind, RequestRepairs>> = {
 };
 
 /**
- * Edits that make a chat request digestible for the engine; none for one that is so already. They go together with those of `forceModel` and `askForUsage` in one splice. A body without `messages`
- * is left to the engine's refusal, so that no edit ever takes the last member out.
+ * Edits that make a chat request digestible for the engine; none for one that is so already. They go together with those
+ * of `forceModel` and `askForUsage` in one splice. A body without `messages` is left to the engine's refusal, so that no
+ * edit ever takes the last member out.
  */
 export function repairRequest(engine: EngineKind, operation: Operation, scan: ScannedRequest): Edit[] {
   if (operation !== 'chat' || scan.member('messages') === undefined) return [];

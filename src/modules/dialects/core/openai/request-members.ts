@@ -11,6 +11,8 @@ export interface RequestMembers {
   readonly messagePlaces: MessagePlaces;
 }
 
+const MISCASED = 'has to be written in lower case, since some engines ignore the case';
+
 /** Reads the top level, and with it the whole body up to the end of its object. */
 export class MemberReader implements RequestMembers {
   readonly found = new Map<MemberName, Member>();
@@ -34,8 +36,7 @@ export class MemberReader implements RequestMembers {
   /** `model` alone may be written so, where it is going to be replaced. */
   refuseMiscased(): void {
     for (const name of this.miscased.keys()) {
-      if (name !== 'model')
-        throw invalidField(name, 'has to be written in lower case, since some engines ignore the case');
+      if (name !== 'model') throw invalidField(name, MISCASED);
     }
   }
 

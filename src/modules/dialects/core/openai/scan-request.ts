@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { CanonicalRequest, Operation } from '../../../../common/canonical/canonical-request.js';
 import { invalidBody, invalidField } from './body-problems.js';
-import { JsonBytes } from './json-bytes.js';
+import { isDigit, JsonBytes } from './json-bytes.js';
 import { eachElement, type Member } from './json-walk.js';
 import type { MemberName } from './member-names.js';
 import { MemberReader, onlyMember, type RequestMembers } from './request-members.js';
@@ -37,10 +37,13 @@ export interface ScannedRequest {
   readonly encodingFormat: string | undefined;
 }
 
-/** Digits of a count; longer numbers are no counts, and are not converted. */
+/** A number written longer is no count, and is not converted. */
 const MAX_COUNT_BYTES = 32;
+const MAX_EXACT_DIGITS = 15;
 const NO_COUNT = 'has to be a whole number of at least 0, or null';
 const MAX_FORMAT_BYTES = 64;
+const HAS_BOM = 'begins with a byte order mark, which JSON does not allow';
+const HAS_WIDE_UNITS = 'is not UTF-8 but looks like UTF-16 or UTF-32';
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Checks the whole body as JSON and reads what the gateway needs of it. Throws `invalid-body` or `invalid-request`. */
@@ -78,11 +81,9 @@ export function canonicalFrom(
 
 function refuseOtherEncodings(body: Uint8Array): void {
   if (body.length === 0) throw invalidBody('is empty; a JSON object was expected');
-  if (BOM.every((byte, index) => body[index] === byte))
-    throw invalidBody('begins with a byte order mark, which JSON does not allow');
-  // An ASCII character is where JSON begins; in UTF-16 and UTF-32 a zero byte stands beside it.
-  if (body[0] === 0 || body[1] === 0 || (body[0] ?? 0) >= 0xfe)
-    throw invalidBody('is not UTF-8 but looks like UTF-16 or UTF-32');
+  if (BOM.every((byte, index) => body[index] === byte)) throw invalidBody(HAS_BOM);
+  // An ASCII character is where JSON begins; in UTF-16 and UTF-32 a zero byte stands beside it, or their own mark.
+  if (body[0] === 0 || body[1] === 0 || (body[0] ?? 0) >= 0xfe) throw invalidBody(HAS_WIDE_UNITS);
   if (!isUtf8(body)) throw invalidBody('is not valid UTF-8');
 }
 
@@ -136,15 +137,28 @@ class FieldReader {
     const member = this.valueOf(name);
     if (member === undefined) return undefined;
     const { valueStart, valueEnd } = member;
-    const digits = this.json.digits(valueStart, valueEnd);
-    const value = Number.isNaN(digits) ? this.number(valueStart, valueEnd) : digits;
-    // A short string or array never reads as a number here: its quote or bracket makes it NaN.
+    const value = this.digits(valueStart, valueEnd) ?? this.number(valueStart, valueEnd);
     if (!Number.isSafeInteger(value) || value < 0) throw invalidField(name, NO_COUNT);
-    return value + 0;
+    return value;
   }
 
+  /** A number as it is nearly always written; undefined: it has other than digits, or too many to be exact. */
+  private digits(start: number, end: number): number | undefined {
+    if (end - start > MAX_EXACT_DIGITS) return undefined;
+    let value = 0;
+    for (let at = start; at < end; at++) {
+      const byte = this.json.byte(at);
+      if (!isDigit(byte)) return undefined;
+      value = 10 * value + byte - 0x30;
+    }
+    return value;
+  }
+
+  /** NaN for what is no number: its quote, bracket or letter makes it so. */
   private number(start: number, end: number): number {
-    return end - start > MAX_COUNT_BYTES ? NaN : Number(this.json.bytes.toString('latin1', start, end));
+    if (end - start > MAX_COUNT_BYTES) return NaN;
+    // The sum makes a 0 of -0.
+    return Number(this.json.bytes.toString('latin1', start, end)) + 0;
   }
 
   private includeUsage(): boolean {

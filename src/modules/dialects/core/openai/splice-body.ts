@@ -32,19 +32,22 @@ export function spliceBody(body: Buffer, edits: readonly Edit[]): Buffer {
   return result;
 }
 
-/** Edits that take members of one object out, each neighbourhood with the comma that has lost its purpose. */
+/** Edits that take members of one object out, with the commas that only they needed. */
 export function withoutMembers(json: JsonBytes, members: readonly Member[]): Edit[] {
+  // Members that stand side by side go out together, since one comma may belong to either.
   const runs: Span[] = [];
   for (const { keyStart, valueEnd } of members.toSorted((a, b) => a.keyStart - b.keyStart)) {
     const before = runs.at(-1);
     const joins = before !== undefined && nextKey(json, before.end) === keyStart;
-    runs.splice(joins ? -1 : runs.length, 1, { start: joins ? before.start : keyStart, end: valueEnd });
+    if (joins) runs.pop();
+    runs.push({ start: joins ? before.start : keyStart, end: valueEnd });
   }
   return runs.map((run) => withoutRun(json, run));
 }
 
 function withoutRun(json: JsonBytes, { start, end }: Span): Edit {
-  const before = json.lastBefore(start);
+  let before = start - 1;
+  while (json.isSpace(before)) before--;
   if (json.isComma(before)) return { start: before, end, bytes: NOTHING };
   return { start, end: nextKey(json, end) ?? end, bytes: NOTHING };
 }

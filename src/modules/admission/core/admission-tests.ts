@@ -1,0 +1,148 @@
+import type { EndpointLedger } from './endpoint-ledger.js';
+import type { PoolPolicy, TestName, WorkClass } from './pool-types.js';
+
+/** What the tests see of one request. */
+export interface Candidate {
+  readonly band: number;
+  readonly kind: WorkClass;
+  readonly places: number;
+  readonly kvTokens: number;
+  readonly estimateMs: number;
+  readonly waitedMs: number;
+}
+
+/** What the tests see of the pool around the endpoint. */
+export interface PoolView {
+  readonly policy: PoolPolicy;
+  readonly now: number;
+  readonly endpoints: readonly EndpointLedger[];
+  /** Where long prefills go: the first endpoint that serves. */
+  readonly lane: EndpointLedger | undefined;
+  /** The highest band was seen within the last five minutes. */
+  readonly topBandAround: boolean;
+  /** A long prompt waits. */
+  readonly longWaits: boolean;
+  /** Bands that have starved may use an engine's whole batch once. */
+  readonly starved: (band: number) => boolean;
+}
+
+export interface AdmissionTest {
+  readonly name: TestName;
+  /** It looks at the engine's gauges alone: a wait for it ends after `maxPark`. */
+  readonly gauge?: boolean;
+  /** It applies only to engines that prefill and hold KV. */
+  readonly generating?: boolean;
+  readonly passes: (candidate: Candidate, endpoint: EndpointLedger, pool: PoolView) => boolean;
+}
+
+/** Seconds of prefill that a band may find ahead of it: the highest any, then more with each step down. */
+const BACKLOG_MS = { default: 20_000, below: 30_000, rest: 45_000 } as const;
+const HEAVY_BEHIND_MS = 1000;
+const HEAVY_YIELDS_MS = 20_000;
+const LONG_PATIENCE_MS = 60_000;
+const HEAVY_REST = 0.5;
+const QUIET_BELOW_MS = 200;
+
+function backlogLimitMs(band: number, { defaultBand }: PoolPolicy): number {
+  if (band < defaultBand || band === 0) return Infinity;
+  if (band === defaultBand) return BACKLOG_MS.default;
+  return band === defaultBand + 1 ? BACKLOG_MS.below : BACKLOG_MS.rest;
+}
+
+const ceilingOf = (band: number, { bands }: PoolPolicy): number => bands[band]?.ceiling ?? 0;
+
+/** Sequences that a band may see on one endpoint. A band that has starved sees the whole batch. */
+function cap(band: number, endpoint: EndpointLedger, pool: PoolView): number {
+  const ceiling = pool.starved(band) ? Math.max(1, ceilingOf(band, pool.policy)) : ceilingOf(band, pool.policy);
+  return Math.floor(ceiling * endpoint.slots + 1e-9);
+}
+
+const isLowBand = (band: number, { defaultBand }: PoolPolicy): boolean => band > defaultBand;
+
+function kvLimit(band: number, endpoint: EndpointLedger, { policy }: PoolView): number {
+  const capacity = endpoint.reading?.kvCapacityTokens;
+  if (capacity === undefined) return Infinity;
+  return Math.min(1, ceilingOf(band, policy)) * (policy.gauges?.kvCeiling ?? 1) * capacity;
+}
+
+const leasesOf = (endpoint: EndpointLedger, kind: WorkClass): number => {
+  let count = 0;
+  for (const lease of endpoint.leases) if (lease.kind === kind) count += 1;
+  return count;
+};
+
+const longInPrefill = (endpoint: EndpointLedger): boolean => {
+  for (const lease of endpoint.leases) if (lease.kind === 'long' && lease.firstTokenAt === undefined) return true;
+  return false;
+};
+
+function fitsLong(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView): boolean {
+  if (candidate.kind !== 'long') return true;
+  if (longInPrefill(endpoint) || pool.lane !== endpoint) return false;
+  return candidate.waitedMs >= LONG_PATIENCE_MS || endpoint.leases.size === leasesOf(endpoint, 'long');
+}
+
+function fitsHeavyShape(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView): boolean {
+  if (candidate.kind !== 'heavy') return true;
+  if (leasesOf(endpoint, 'heavy') >= Math.max(1, Math.floor(endpoint.slots / 4))) return false;
+  const decoding = endpoint.leases.size - endpoint.prefills;
+  return decoding < 2 || pool.now >= endpoint.heavyEndedAt + HEAVY_REST * endpoint.heavyTookMs;
+}
+
+function isQuiet(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView): boolean {
+  if (!isLowBand(candidate.band, pool.policy) || candidate.estimateMs <= QUIET_BELOW_MS || !pool.topBandAround) return true;
+  if (endpoint.prefills > 0) return false;
+  for (const lease of endpoint.leases) if (lease.band === 0) return false;
+  return pool.endpoints.length === 1 || pool.endpoints.some((other) => other !== endpoint && !hasLowPrefill(other, pool.policy));
+}
+
+function hasLowPrefill(endpoint: EndpointLedger, policy: PoolPolicy): boolean {
+  for (const lease of endpoint.leases) if (lease.firstTokenAt === undefined && isLowBand(lease.band, policy)) return true;
+  return false;
+}
+
+/**
+ * What has to hold before a request goes to an endpoint, in the order of cost: counts first, gauges last, so that a
+ * request held by the gauges alone is known to be. Each is a pure function of the request and one endpoint's view.
+ */
+export const ADMISSION_TESTS: readonly AdmissionTest[] = [
+  { name: 'count', passes: (r, e, pool) => e.places + r.places <= cap(r.band, e, pool) },
+  {
+    name: 'strict_reserve',
+    passes: (r, e, pool) => !pool.policy.strictReserve || !isLowBand(r.band, pool.policy) || !pool.topBandAround || pool.lane === e,
+  },
+  { name: 'backlog', generating: true, passes: (r, e, pool) => e.backlogMs(pool.now) <= backlogLimitMs(r.band, pool.policy) },
+  {
+    name: 'heavy_first',
+    generating: true,
+    passes: (r, e, pool) =>
+      r.kind !== 'heavy' || r.waitedMs >= HEAVY_YIELDS_MS + r.estimateMs || e.backlogMs(pool.now) <= HEAVY_BEHIND_MS,
+  },
+  { name: 'long', generating: true, passes: fitsLong },
+  { name: 'heavy_shape', generating: true, passes: fitsHeavyShape },
+  {
+    name: 'lane_drain',
+    generating: true,
+    passes: (r, e, pool) => r.kind === 'long' || !pool.longWaits || pool.lane !== e || longInPrefill(e),
+  },
+  { name: 'quiet', generating: true, passes: isQuiet },
+  { name: 'kv', generating: true, passes: (r, e, pool) => e.kvReserved + r.kvTokens <= kvLimit(r.band, e, pool) },
+  {
+    name: 'kv_gauge',
+    gauge: true,
+    generating: true,
+    passes: (r, e, pool) =>
+      pool.policy.gauges === undefined ||
+      ((e.reading?.kvUsage ?? 0) < pool.policy.gauges.kvCeiling &&
+        e.kvReserved + e.foreignKvTokens(pool.now) + r.kvTokens <= kvLimit(r.band, e, pool)),
+  },
+  {
+    name: 'max_inflight',
+    gauge: true,
+    passes: (r, e, pool) => {
+      const gauged = e.gaugedPlaces();
+      if (gauged === undefined || pool.policy.gauges === undefined) return true;
+      return gauged + r.places <= Math.min(cap(r.band, e, pool), pool.policy.gauges.maxInflight);
+    },
+  },
+];

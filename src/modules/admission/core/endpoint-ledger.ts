@@ -1,0 +1,187 @@
+import type { GaugeReading, WorkClass } from './pool-types.js';
+import { PrefillRate } from './prefill-rate.js';
+
+/** A grant younger than this when a reading was taken may not be in its gauges yet. */
+const VISIBLE_AFTER_MS = 50;
+const DOWN_MS = 5000;
+/** An expired estimate never reads as zero. */
+const LEAST_BACKLOG_A_PREFILL_MS = 200;
+const OVERDUE_SHARE = 0.4;
+const STALL_BACKLOG_MS = 10_000;
+const FOREIGN_BACKLOG_MS = 6000;
+const FOREIGN_GROWTH_TOKENS = 1500;
+const FOREIGN_LEAST_TOKENS = 4000;
+const FOREIGN_WITHIN_READINGS = 7;
+
+/** One request at the endpoint. */
+export interface LeaseEntry {
+  readonly band: number;
+  readonly kind: WorkClass;
+  readonly places: number;
+  readonly estimateMs: number;
+  readonly promptTokens: number;
+  readonly uncachedTokens: number;
+  readonly kvTokens: number;
+  readonly grantedAt: number;
+  firstTokenAt: number | undefined;
+}
+
+/** What this gateway has at one endpoint, and what the engine last said of itself. */
+export class EndpointLedger {
+  readonly rate = new PrefillRate();
+  readonly leases = new Set<LeaseEntry>();
+  /** Places of all leases. */
+  places = 0;
+  kvReserved = 0;
+  /** Leases without a first token, and the sum of their estimates. */
+  prefills = 0;
+  prefillEstimateMs = 0;
+  lastFirstAt = -Infinity;
+  heavyEndedAt = -Infinity;
+  heavyTookMs = 0;
+  downUntil = -Infinity;
+  /** After a restart: the most that may run, doubled with every reading. undefined: no such limit. */
+  slowStart: number | undefined;
+  reading: GaugeReading | undefined;
+  #recentGrants: { readonly at: number; readonly places: number }[] = [];
+  #releasedSince = 0;
+  #foreignTokens: number[] = [];
+  #foreignSince: number | undefined;
+
+  constructor(
+    readonly id: string,
+    readonly slots: number,
+  ) {}
+
+  grant(entry: LeaseEntry): void {
+    this.leases.add(entry);
+    this.places += entry.places;
+    this.kvReserved += entry.kvTokens;
+    this.prefills += 1;
+    this.prefillEstimateMs += entry.estimateMs;
+    if (this.reading !== undefined) this.#recentGrants.push({ at: entry.grantedAt, places: entry.places });
+  }
+
+  firstToken(entry: LeaseEntry, now: number): void {
+    if (entry.firstTokenAt !== undefined || !this.leases.has(entry)) return;
+    const since = Math.max(entry.grantedAt, this.lastFirstAt);
+    if (this.prefills === 1 && entry.uncachedTokens > 0) this.rate.learn(entry.uncachedTokens, now - since);
+    if (entry.kind !== 'light') this.#endHeavy(entry, now);
+    this.#endPrefill(entry);
+    entry.firstTokenAt = now;
+    this.lastFirstAt = now;
+  }
+
+  release(entry: LeaseEntry, now: number): void {
+    if (!this.leases.delete(entry)) return;
+    this.places -= entry.places;
+    this.kvReserved -= entry.kvTokens;
+    if (entry.firstTokenAt === undefined) {
+      this.#endPrefill(entry);
+      if (entry.kind !== 'light') this.#endHeavy(entry, now);
+    }
+    if (this.reading !== undefined && entry.grantedAt < this.reading.takenAtMs - VISIBLE_AFTER_MS) {
+      this.#releasedSince += entry.places;
+    } else this.#recentGrants = this.#recentGrants.filter((grant) => grant.at !== entry.grantedAt);
+  }
+
+  /** A good poll. */
+  read(reading: GaugeReading): void {
+    const restarted = this.reading?.bootId !== undefined && reading.bootId !== undefined && this.reading.bootId !== reading.bootId;
+    if (restarted) this.slowStart = 1;
+    else if (this.slowStart !== undefined) this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
+    this.reading = reading;
+    this.#recentGrants = this.#recentGrants.filter(({ at }) => at >= reading.takenAtMs - VISIBLE_AFTER_MS);
+    this.#releasedSince = 0;
+    this.#watchForeign(reading);
+  }
+
+  /** The gauges are too old to be believed: what this gateway has itself remains. */
+  forgetReading(): void {
+    this.reading = undefined;
+    this.#recentGrants = [];
+    this.#releasedSince = 0;
+    this.#foreignTokens = [];
+    this.#foreignSince = undefined;
+  }
+
+  refuse(now: number): void {
+    this.downUntil = now + DOWN_MS;
+  }
+
+  /** Requests at the engine by its own gauges, with what was granted and given back since; undefined: unknown. */
+  gaugedPlaces(): number | undefined {
+    const { running, waiting } = this.reading ?? {};
+    if (running === undefined && waiting === undefined) return undefined;
+    const granted = this.#recentGrants.reduce((sum, { places }) => sum + places, 0);
+    return Math.max(0, (running ?? 0) + (waiting ?? 0) + granted - this.#releasedSince);
+  }
+
+  /** The larger of what this gateway knows and what the engine says. */
+  occupied(): number {
+    return Math.max(this.places, this.gaugedPlaces() ?? 0);
+  }
+
+  /** KV tokens that others hold, by the gauge and the estimate of what our own requests have allocated. */
+  foreignKvTokens(now: number): number {
+    const { kvUsage, kvCapacityTokens } = this.reading ?? {};
+    if (kvUsage === undefined || kvCapacityTokens === undefined) return 0;
+    return Math.max(0, kvUsage * kvCapacityTokens - this.#allocated(now));
+  }
+
+  /** Milliseconds of prefill that are ahead of a newcomer. */
+  backlogMs(now: number): number {
+    return Math.max(this.#ownBacklogMs(now), this.#stallMs(), this.#foreignMs(now));
+  }
+
+  #ownBacklogMs(now: number): number {
+    if (this.prefills === 0) return 0;
+    let oldest = Infinity;
+    for (const lease of this.leases) if (lease.firstTokenAt === undefined) oldest = Math.min(oldest, lease.grantedAt);
+    const elapsed = now - Math.max(oldest, this.lastFirstAt);
+    return Math.max(
+      LEAST_BACKLOG_A_PREFILL_MS * this.prefills,
+      this.prefillEstimateMs - elapsed,
+      OVERDUE_SHARE * elapsed,
+    );
+  }
+
+  /** The engine lets requests wait although it has places and memory: somebody's prefill eats its steps. */
+  #stallMs(): number {
+    const { running, waiting, kvUsage } = this.reading ?? {};
+    if (running === undefined || waiting === undefined || this.prefills > 0) return 0;
+    return waiting > 0 && running < this.slots && (kvUsage ?? 0) < 0.9 ? STALL_BACKLOG_MS : 0;
+  }
+
+  #foreignMs(now: number): number {
+    if (this.#foreignSince === undefined || this.prefills > 0) return 0;
+    return Math.max(FOREIGN_BACKLOG_MS, OVERDUE_SHARE * (now - this.#foreignSince));
+  }
+
+  #watchForeign(reading: GaugeReading): void {
+    const tokens = this.foreignKvTokens(reading.takenAtMs);
+    this.#foreignTokens = [...this.#foreignTokens, tokens].slice(-FOREIGN_WITHIN_READINGS);
+    const growth = tokens - Math.min(...this.#foreignTokens);
+    const grows = growth >= FOREIGN_GROWTH_TOKENS && tokens > FOREIGN_LEAST_TOKENS && this.prefills === 0;
+    this.#foreignSince = grows ? (this.#foreignSince ?? reading.takenAtMs) : undefined;
+  }
+
+  #allocated(now: number): number {
+    let tokens = 0;
+    for (const lease of this.leases) {
+      const share = lease.firstTokenAt !== undefined || lease.estimateMs === 0 ? 1 : (now - lease.grantedAt) / lease.estimateMs;
+      tokens += lease.promptTokens * Math.min(1, Math.max(0, share));
+    }
+    return tokens;
+  }
+
+  #endPrefill(entry: LeaseEntry): void {
+    this.prefills -= 1;
+    this.prefillEstimateMs = this.prefills === 0 ? 0 : this.prefillEstimateMs - entry.estimateMs;
+  }
+
+  #endHeavy(entry: LeaseEntry, now: number): void {
+    this.heavyEndedAt = now;
+    this.heavyTookMs = now - entry.grantedAt;
+  }
+}

@@ -1,0 +1,179 @@
+import { Heap, type HeapItem } from './heap.js';
+import type { WorkClass } from './pool-types.js';
+
+/** A small request may go before a larger one whose tenant is this much behind, in token equivalents. */
+const LIGHT_SLACK = 20_000;
+/** Tenants remembered without anything waiting; those furthest in credit are forgotten first. */
+const REMEMBERED = 10_000;
+const CLASSES: readonly WorkClass[] = ['light', 'heavy', 'long'];
+
+/** What can wait: it notes its neighbours, so that leaving takes no search. */
+export interface Queued {
+  readonly tenant: string;
+  readonly kind: WorkClass;
+  /** Milliseconds of prefill that it will need. */
+  readonly estimateMs: number;
+  lane: Lane<this> | undefined;
+  previous: Queued | undefined;
+  next: Queued | undefined;
+}
+
+/** The requests of one tenant and class, in order of arrival. In the band's heap while it holds any. */
+export class Lane<T> implements HeapItem {
+  heapIndex = -1;
+  head: T | undefined;
+  tail: T | undefined;
+
+  constructor(
+    readonly flow: Flow,
+    readonly kind: WorkClass,
+  ) {}
+}
+
+/** One tenant in one band. */
+export interface Flow {
+  readonly tenant: string;
+  /** Service received, in token equivalents. */
+  counter: number;
+  waiting: number;
+  readonly lanes: Partial<Record<WorkClass, Lane<unknown>>>;
+}
+
+/**
+ * One band's queue: within it the turn is the tenant's that has had the least service (Sheng et al., Fairness in
+ * Serving Large Language Models, 2024), within a tenant and class that of the first to come. Everything takes O(log n).
+ */
+export class FlowQueue<T extends Queued> {
+  readonly #flows = new Map<string, Flow>();
+  readonly #heaps: Readonly<Record<WorkClass, Heap<Lane<T>>>> = {
+    light: new Heap<Lane<T>>(before),
+    heavy: new Heap<Lane<T>>(before),
+    long: new Heap<Lane<T>>(before),
+  };
+  /** Service that every backlogged tenant has had: nobody comes back with less. */
+  #floor = 0;
+  size = 0;
+  estimateMs = 0;
+
+  /** Appends a request, or puts it at the head of its tenant's line. */
+  add(item: T, front: boolean): void {
+    const flow = this.flowOf(item.tenant);
+    if (flow.waiting === 0) flow.counter = Math.max(flow.counter, this.#lowest() ?? this.#floor);
+    const lane = this.#laneOf(flow, item.kind);
+    link(lane, item, front);
+    flow.waiting += 1;
+    this.size += 1;
+    this.estimateMs += item.estimateMs;
+    if (lane.heapIndex < 0) this.#heaps[item.kind].push(lane);
+    else this.#heaps[item.kind].update(lane);
+  }
+
+  /** Takes a request out, wherever it stands. One that does not wait is ignored. */
+  remove(item: T): void {
+    const lane = item.lane as Lane<T> | undefined;
+    if (lane === undefined) return;
+    unlink(lane, item);
+    lane.flow.waiting -= 1;
+    this.size -= 1;
+    this.estimateMs = this.size === 0 ? 0 : this.estimateMs - item.estimateMs;
+    this.#floor = Math.max(this.#floor, this.#lowest() ?? lane.flow.counter);
+    if (lane.head === undefined) this.#heaps[item.kind].remove(lane);
+  }
+
+  /** The heads whose turn it may be: one a class, in the order in which they are to be tried. */
+  candidates(): T[] {
+    const heads: { readonly rank: number; readonly item: T }[] = [];
+    for (const kind of CLASSES) {
+      const lane = this.#heaps[kind].peek();
+      if (lane?.head === undefined) continue;
+      heads.push({ rank: lane.flow.counter - (kind === 'light' ? LIGHT_SLACK : 0), item: lane.head });
+    }
+    return heads.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
+  }
+
+  /** Whether a request of this class waits. */
+  has(kind: WorkClass): boolean {
+    return this.#heaps[kind].size > 0;
+  }
+
+  /** Adds service to a tenant's account, or takes some back. */
+  charge(tenant: string, amount: number): void {
+    const flow = this.flowOf(tenant);
+    flow.counter += amount;
+    for (const kind of CLASSES) {
+      const lane = flow.lanes[kind];
+      if (lane !== undefined) this.#heaps[kind].update(lane as Lane<T>);
+    }
+  }
+
+  /** How much service a tenant has had, and how many of its requests wait. */
+  flowOf(tenant: string): Flow {
+    let flow = this.#flows.get(tenant);
+    if (flow === undefined) {
+      if (this.#flows.size >= REMEMBERED) this.#forget();
+      flow = { tenant, counter: this.#lowest() ?? this.#floor, waiting: 0, lanes: {} };
+      this.#flows.set(tenant, flow);
+    }
+    return flow;
+  }
+
+  flows(): IterableIterator<Flow> {
+    return this.#flows.values();
+  }
+
+  /** Everyone who waits. */
+  *all(): Generator<T> {
+    for (const kind of CLASSES) {
+      for (const lane of this.#heaps[kind].values()) {
+        for (let item = lane.head; item !== undefined; item = item.next as T | undefined) yield item;
+      }
+    }
+  }
+
+  #lowest(): number | undefined {
+    let lowest: number | undefined;
+    for (const kind of CLASSES) {
+      const counter = this.#heaps[kind].peek()?.flow.counter;
+      if (counter !== undefined && (lowest === undefined || counter < lowest)) lowest = counter;
+    }
+    return lowest;
+  }
+
+  #laneOf(flow: Flow, kind: WorkClass): Lane<T> {
+    const lane = (flow.lanes[kind] as Lane<T> | undefined) ?? new Lane<T>(flow, kind);
+    flow.lanes[kind] = lane;
+    return lane;
+  }
+
+  /** Half of those with nothing waiting go; whoever is at or below the floor loses nothing by it. */
+  #forget(): void {
+    const idle = [...this.#flows.values()].filter(({ waiting }) => waiting === 0).sort((a, b) => a.counter - b.counter);
+    for (const { tenant } of idle.slice(0, Math.max(1, Math.ceil(idle.length / 2)))) this.#flows.delete(tenant);
+  }
+}
+
+/** Ties are broken by name, the same on every gateway. */
+function before(a: Lane<unknown>, b: Lane<unknown>): boolean {
+  if (a.flow.counter !== b.flow.counter) return a.flow.counter < b.flow.counter;
+  return a.flow.tenant < b.flow.tenant;
+}
+
+function link<T extends Queued>(lane: Lane<T>, item: T, front: boolean): void {
+  item.lane = lane as Lane<typeof item>;
+  item.previous = front ? undefined : lane.tail;
+  item.next = front ? lane.head : undefined;
+  if (item.previous !== undefined) item.previous.next = item;
+  if (item.next !== undefined) item.next.previous = item;
+  if (front || lane.head === undefined) lane.head = item;
+  if (!front || lane.tail === undefined) lane.tail = item;
+}
+
+function unlink<T extends Queued>(lane: Lane<T>, item: T): void {
+  if (item.previous === undefined) lane.head = item.next as T | undefined;
+  else item.previous.next = item.next;
+  if (item.next === undefined) lane.tail = item.previous as T | undefined;
+  else item.next.previous = item.previous;
+  item.lane = undefined;
+  item.previous = undefined;
+  item.next = undefined;
+}

@@ -1,0 +1,435 @@
+import type { Clock, Timer } from '../../../common/clock.js';
+import { ADMISSION_TESTS, type AdmissionTest, type Candidate, type PoolView } from './admission-tests.js';
+import { EndpointLedger, type LeaseEntry } from './endpoint-ledger.js';
+import { FlowQueue, type Lane, type Queued } from './flow-queue.js';
+import { Heap, type HeapItem } from './heap.js';
+import { workClassOf } from './prefill-rate.js';
+import type { GaugeReading, Lease, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket, WorkClass } from './pool-types.js';
+import { retryAfterSeconds, DrainRate } from './retry-after.js';
+import { virtualCost } from './virtual-cost.js';
+
+const KV_BLOCK_TOKENS = 16;
+const TICK_MS = 250;
+const TOP_BAND_AROUND_MS = 300_000;
+const LONG_RECENT_MS = 300_000;
+const STARVED_MS = 30_000;
+const STRETCH_PER_MS = 5000;
+const MOST_STRETCH = 6;
+const MOST_TRIES = 3;
+/** A cancelled or failed request gives back this much of what it was charged, at most. */
+const MOST_REFUND = 0.9;
+
+/** Someone who waits. */
+class Waiter implements Queued, HeapItem {
+  heapIndex = -1;
+  lane: Lane<this> | undefined;
+  previous: Queued | undefined;
+  next: Queued | undefined;
+  heldBy: TestName | undefined;
+  /** Since when nothing but the engine's gauges has held it at the head of its queue. */
+  gaugeHeldSince: number | undefined;
+
+  constructor(
+    readonly request: PoolRequest,
+    readonly listener: PoolListener,
+    readonly kind: WorkClass,
+    readonly estimateMs: number,
+    readonly since: number,
+    readonly deadline: number,
+    readonly tries: number,
+  ) {}
+
+  get tenant(): string {
+    return this.request.tenant;
+  }
+}
+
+/**
+ * Who runs next on one upstream: bands from high to low, within a band the tenant that has had the least service, on
+ * the endpoint that has the least to do, once every test is passed. Framework-free; time is the clock's.
+ */
+export class Pool {
+  readonly endpoints = new Map<string, EndpointLedger>();
+  /** How often a head was held back by each test. */
+  readonly held = new Map<TestName, number>();
+  readonly #bands: FlowQueue<Waiter>[];
+  readonly #deadlines = new Heap<Waiter>((a, b) => a.deadline < b.deadline);
+  readonly #lastGrantAt: number[];
+  readonly #inBand: number[];
+  readonly #drain = new DrainRate();
+  readonly #tests: readonly AdmissionTest[];
+  #ordered: EndpointLedger[] = [];
+  #inUse = 0;
+  #lastTopBandAt = -Infinity;
+  #lastLongAt = -Infinity;
+  #tick: Timer | undefined;
+  #draining = false;
+  #pumping = false;
+
+  constructor(
+    readonly policy: PoolPolicy,
+    private readonly clock: Clock,
+    private readonly random: () => number,
+  ) {
+    this.#bands = policy.bands.map(() => new FlowQueue<Waiter>());
+    this.#lastGrantAt = policy.bands.map(() => clock.now());
+    this.#inBand = policy.bands.map(() => 0);
+    this.#tests = ADMISSION_TESTS.filter(
+      ({ name, generating }) => policy.without?.has(name) !== true && (generating !== true || policy.generates),
+    );
+  }
+
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  depth(band: number): number {
+    return this.#bands[band]?.size ?? 0;
+  }
+
+  /** The endpoints that there are now. One that is new is empty; one that is gone takes no more requests. */
+  setEndpoints(ids: readonly string[]): void {
+    for (const id of this.endpoints.keys()) if (!ids.includes(id)) this.endpoints.delete(id);
+    for (const id of ids) if (!this.endpoints.has(id)) this.endpoints.set(id, new EndpointLedger(id, this.policy.slotsPerEndpoint));
+    this.#ordered = [...this.endpoints.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    this.#pump();
+  }
+
+  /** A good poll of an endpoint; undefined: its gauges have become too old. */
+  read(id: string, reading: GaugeReading | undefined): void {
+    const endpoint = this.endpoints.get(id);
+    if (endpoint === undefined) return;
+    if (reading === undefined) endpoint.forgetReading();
+    else endpoint.read(reading);
+    this.#pump();
+  }
+
+  /** Asks for a place. The listener is called once, perhaps before this returns. */
+  enqueue(request: PoolRequest, listener: PoolListener): Ticket {
+    const waiter = this.#waiterOf(request, listener, this.clock.now(), 0);
+    const band = this.#bands[request.band];
+    if (band === undefined) throw new RangeError(`no band ${request.band}`);
+    if (request.band === 0) this.#lastTopBandAt = this.clock.now();
+    if (this.#nobodyWaits() && this.#tryGrant(waiter)) return NO_TICKET;
+    if (this.#draining) return this.#refuse(waiter, 'draining');
+    if (band.size >= (this.policy.bands[request.band]?.capacity ?? 0)) return this.#refuse(waiter, 'queue-full');
+    return this.#wait(waiter, false);
+  }
+
+  /** From now on nobody waits: who would have to is refused, and so are those in the queue. */
+  drain(): void {
+    this.#draining = true;
+    for (const band of this.#bands) for (const waiter of [...band.all()]) this.#leave(waiter, 'draining');
+    this.#stopTick();
+  }
+
+  /** Service that the tenants of a band have had, in token equivalents. */
+  service(band: number): ReadonlyMap<string, number> {
+    const flows = this.#bands[band]?.flows() ?? [];
+    return new Map([...flows].map(({ tenant, counter }) => [tenant, counter]));
+  }
+
+  #waiterOf(request: PoolRequest, listener: PoolListener, since: number, tries: number): Waiter {
+    const estimateMs = this.#estimateMs(request);
+    const stretch = request.stretchable ? Math.min(MOST_STRETCH, Math.max(1, estimateMs / STRETCH_PER_MS)) : 1;
+    const ttlMs = (this.policy.bands[request.band]?.ttlMs ?? 0) * stretch;
+    const kind = this.policy.generates ? workClassOf(estimateMs) : 'light';
+    return new Waiter(request, listener, kind, estimateMs, since, since + ttlMs, tries);
+  }
+
+  /** The prefill as the slowest endpoint would take it. */
+  #estimateMs({ promptTokens, cachedTokens }: PoolRequest): number {
+    if (!this.policy.generates) return 0;
+    let longest = 0;
+    for (const { rate } of this.#ordered) longest = Math.max(longest, rate.estimateMs(promptTokens - cachedTokens));
+    return longest;
+  }
+
+  #nobodyWaits(): boolean {
+    return this.#deadlines.size === 0;
+  }
+
+  #wait(waiter: Waiter, front: boolean): Ticket {
+    this.#bands[waiter.request.band]?.add(waiter, front);
+    this.#deadlines.push(waiter);
+    this.#pump();
+    this.#startTick();
+    return { cancel: () => this.#forget(waiter) };
+  }
+
+  /** Takes a waiter out of the queue; false: it did not wait any more. */
+  #forget(waiter: Waiter): boolean {
+    if (waiter.heapIndex < 0) return false;
+    this.#deadlines.remove(waiter);
+    this.#bands[waiter.request.band]?.remove(waiter);
+    if (this.#nobodyWaits()) this.#stopTick();
+    return true;
+  }
+
+  #refuse(waiter: Waiter, refusal: Refusal): Ticket {
+    waiter.listener.refused(refusal, this.#retryAfter(waiter.request.band));
+    return NO_TICKET;
+  }
+
+  #leave(waiter: Waiter, refusal: Refusal): void {
+    if (this.#forget(waiter)) this.#refuse(waiter, refusal);
+  }
+
+  /** Grants as long as somebody fits. */
+  #pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      while (!this.#nobodyWaits() && this.#inUse < this.policy.limit && this.#grantOne());
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  #grantOne(): boolean {
+    for (const band of this.#bands) {
+      if (band.size === 0) continue;
+      for (const head of band.candidates()) if (this.#tryGrant(head)) return true;
+    }
+    return false;
+  }
+
+  #tryGrant(waiter: Waiter): boolean {
+    const { request, kind, estimateMs } = waiter;
+    const now = this.clock.now();
+    const view = this.#view(now);
+    const kvTokens = this.#kvTokens(request);
+    const candidate: Candidate = { band: request.band, kind, places: request.places, kvTokens, estimateMs, waitedMs: now - waiter.since };
+    const endpoint = this.#choose(waiter, candidate, view);
+    if (endpoint === undefined) return false;
+    this.#forget(waiter);
+    this.#grant(waiter, endpoint, kvTokens, now);
+    return true;
+  }
+
+  /** The endpoint with the least to do among those where every test is passed. */
+  #choose(waiter: Waiter, candidate: Candidate, view: PoolView): EndpointLedger | undefined {
+    if (this.#inUse + candidate.places > this.policy.limit && this.#inUse > 0) return this.#noteHold(waiter, 'limit', false, view.now);
+    let best: EndpointLedger | undefined;
+    let bestScore = Infinity;
+    let failed: AdmissionTest | 'ready' = 'ready';
+    let gaugesAlone = true;
+    for (const endpoint of this.#ordered) {
+      const fault = this.#faultOf(candidate, endpoint, view);
+      if (fault === undefined) {
+        const score = this.#score(candidate, endpoint, view);
+        if (score < bestScore) [best, bestScore] = [endpoint, score];
+      } else {
+        failed = fault;
+        gaugesAlone &&= fault !== 'ready' && fault.gauge === true;
+      }
+    }
+    if (best !== undefined) return best;
+    return this.#noteHold(waiter, failed === 'ready' ? 'ready' : failed.name, gaugesAlone && this.#ordered.length > 0, view.now);
+  }
+
+  #faultOf(candidate: Candidate, endpoint: EndpointLedger, view: PoolView): AdmissionTest | 'ready' | undefined {
+    if (view.now < endpoint.downUntil) return 'ready';
+    const occupied = endpoint.occupied();
+    if (endpoint.slowStart !== undefined && occupied + candidate.places > endpoint.slowStart) return 'ready';
+    // Progress: an idle engine takes any request that is not long, whatever the ceilings leave over.
+    if (occupied === 0 && candidate.kind !== 'long') return undefined;
+    return this.#tests.find((test) => !test.passes(candidate, endpoint, view));
+  }
+
+  #score(candidate: Candidate, endpoint: EndpointLedger, view: PoolView): number {
+    const longs = [...endpoint.leases].filter(({ kind }) => kind === 'long').length;
+    const longRecently = view.longWaits || view.now - this.#lastLongAt < LONG_RECENT_MS;
+    const lanePenalty = endpoint === view.lane && longRecently ? (candidate.band <= this.policy.defaultBand ? 9 : 3) : 0;
+    return endpoint.backlogMs(view.now) / 1000 + 0.05 * endpoint.occupied() + lanePenalty + 0.5 * longs;
+  }
+
+  #noteHold(waiter: Waiter, name: TestName, gaugesAlone: boolean, now: number): undefined {
+    if (waiter.heldBy !== name) {
+      waiter.heldBy = name;
+      this.held.set(name, (this.held.get(name) ?? 0) + 1);
+    }
+    waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
+    return undefined;
+  }
+
+  #view(now: number): PoolView {
+    return {
+      policy: this.policy,
+      now,
+      endpoints: this.#ordered,
+      lane: this.#ordered.find(({ downUntil }) => now >= downUntil),
+      topBandAround: now - this.#lastTopBandAt < TOP_BAND_AROUND_MS,
+      longWaits: this.#bands.some((band) => band.has('long')),
+      starved: (band) => this.#isStarved(band, now),
+    };
+  }
+
+  /** No grant for half a minute, nothing in flight, and its head past half its time. */
+  #isStarved(band: number, now: number): boolean {
+    if ((this.#inBand[band] ?? 0) > 0 || now - (this.#lastGrantAt[band] ?? now) < STARVED_MS) return false;
+    const head = this.#bands[band]?.candidates()[0];
+    return head !== undefined && now - head.since > (head.deadline - head.since) / 2;
+  }
+
+  #kvTokens({ promptTokens, outputTokens, places }: PoolRequest): number {
+    if (!this.policy.generates) return 0;
+    return Math.ceil((promptTokens + outputTokens * places) / KV_BLOCK_TOKENS) * KV_BLOCK_TOKENS;
+  }
+
+  #grant(waiter: Waiter, endpoint: EndpointLedger, kvTokens: number, now: number): void {
+    const { request, kind, estimateMs } = waiter;
+    const uncachedTokens = Math.max(0, request.promptTokens - request.cachedTokens);
+    const entry: LeaseEntry = {
+      band: request.band,
+      kind,
+      places: request.places,
+      estimateMs,
+      promptTokens: request.promptTokens,
+      uncachedTokens,
+      kvTokens,
+      grantedAt: now,
+      firstTokenAt: undefined,
+    };
+    endpoint.grant(entry);
+    this.#inUse += entry.places;
+    this.#inBand[request.band] = (this.#inBand[request.band] ?? 0) + 1;
+    this.#lastGrantAt[request.band] = now;
+    if (kind === 'long') this.#lastLongAt = now;
+    const charged = virtualCost(request.promptTokens, request.outputTokens * request.places);
+    this.#bands[request.band]?.charge(request.tenant, charged);
+    waiter.listener.granted(new HeldLease(this.#hooks, waiter, endpoint, entry, charged, now));
+  }
+
+  /** What a lease asks of its pool. */
+  readonly #hooks: LeaseHooks = {
+    now: () => this.clock.now(),
+    firstToken: (endpoint, entry) => {
+      endpoint.firstToken(entry, this.clock.now());
+      this.#pump();
+    },
+    release: (endpoint, waiter, entry, adjustment) => {
+      const now = this.clock.now();
+      endpoint.release(entry, now);
+      this.#inUse -= entry.places;
+      this.#inBand[entry.band] = (this.#inBand[entry.band] ?? 1) - 1;
+      this.#drain.note(now);
+      if (adjustment !== 0) this.#bands[entry.band]?.charge(waiter.tenant, adjustment);
+      this.#pump();
+    },
+    refused: (endpoint) => endpoint.refuse(this.clock.now()),
+    retry: (waiter, listener) => this.#retry(waiter, listener),
+  };
+
+  /** Back to the head of its queue, where another endpoint is ready and it has not been tried too often. */
+  #retry(waiter: Waiter, listener: PoolListener): Ticket | undefined {
+    const now = this.clock.now();
+    const another = this.#ordered.some(({ downUntil }) => now >= downUntil);
+    if (!another || waiter.tries + 1 >= MOST_TRIES) return undefined;
+    const again = this.#waiterOf(waiter.request, listener, waiter.since, waiter.tries + 1);
+    return this.#wait(again, true);
+  }
+
+  #retryAfter(band: number): number {
+    const queuedMs = this.#bands.slice(0, band + 1).reduce((sum, queue) => sum + queue.estimateMs, 0);
+    const queued = this.#bands.slice(0, band + 1).reduce((sum, queue) => sum + queue.size, 0);
+    const drainMs = this.#drain.msFor(queued, this.clock.now());
+    const workMs = Math.max(queuedMs / Math.max(1, this.#ordered.length), drainMs);
+    return retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random());
+  }
+
+  #startTick(): void {
+    if (this.#tick !== undefined || this.#nobodyWaits()) return;
+    this.#tick = this.clock.after(TICK_MS, () => {
+      this.#tick = undefined;
+      this.#expire();
+      this.#pump();
+      this.#startTick();
+    });
+  }
+
+  #stopTick(): void {
+    this.#tick?.cancel();
+    this.#tick = undefined;
+  }
+
+  /** Ends the waits that have lasted too long. */
+  #expire(): void {
+    const now = this.clock.now();
+    for (let first = this.#deadlines.peek(); first !== undefined && first.deadline <= now; first = this.#deadlines.peek()) {
+      this.#leave(first, 'queue-timeout');
+    }
+    const maxParkMs = this.policy.gauges?.maxParkMs;
+    if (maxParkMs === undefined) return;
+    for (const band of this.#bands) {
+      for (const head of band.candidates()) {
+        const stretch = (head.deadline - head.since) / (this.policy.bands[head.request.band]?.ttlMs ?? 1);
+        if (head.gaugeHeldSince !== undefined && now - head.gaugeHeldSince >= maxParkMs * stretch) this.#leave(head, 'engine-saturated');
+      }
+    }
+  }
+}
+
+const NO_TICKET: Ticket = { cancel: () => undefined };
+
+interface LeaseHooks {
+  now(): number;
+  firstToken(endpoint: EndpointLedger, entry: LeaseEntry): void;
+  release(endpoint: EndpointLedger, waiter: Waiter, entry: LeaseEntry, adjustment: number): void;
+  refused(endpoint: EndpointLedger): void;
+  retry(waiter: Waiter, listener: PoolListener): Ticket | undefined;
+}
+
+/** A place on an endpoint, as its holder sees it. */
+class HeldLease implements Lease {
+  readonly waitedMs: number;
+  #held = true;
+  #actual: number | undefined;
+
+  constructor(
+    private readonly pool: LeaseHooks,
+    private readonly waiter: Waiter,
+    private readonly ledger: EndpointLedger,
+    private readonly entry: LeaseEntry,
+    private readonly charged: number,
+    grantedAt: number,
+  ) {
+    this.waitedMs = grantedAt - waiter.since;
+  }
+
+  get endpoint(): string {
+    return this.ledger.id;
+  }
+
+  firstToken(): void {
+    if (this.#held) this.pool.firstToken(this.ledger, this.entry);
+  }
+
+  settle(promptTokens: number, completionTokens: number): void {
+    this.#actual = virtualCost(promptTokens, completionTokens);
+  }
+
+  refused(): void {
+    if (this.#held) this.pool.refused(this.ledger);
+    this.#actual = 0;
+  }
+
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    const actual = this.#actual ?? this.#spent();
+    this.pool.release(this.ledger, this.waiter, this.entry, Math.max(actual - this.charged, -MOST_REFUND * this.charged));
+  }
+
+  retry(listener: PoolListener): Ticket | undefined {
+    return this.pool.retry(this.waiter, listener);
+  }
+
+  /** Nobody counted: a request that ended in its prefill pays for the part that was computed, any other for all of it. */
+  #spent(): number {
+    const { firstTokenAt, estimateMs, grantedAt, promptTokens } = this.entry;
+    if (firstTokenAt !== undefined) return this.charged;
+    const share = estimateMs === 0 ? 1 : Math.min(1, (this.pool.now() - grantedAt) / estimateMs);
+    return share * virtualCost(promptTokens, 0);
+  }
+}

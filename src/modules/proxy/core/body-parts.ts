@@ -1,0 +1,40 @@
+/** A piece that is smaller costs more to keep than it holds, and comes from a client that sends a byte a chunk. */
+const SMALL_BYTES = 1024;
+const BLOCK_BYTES = 16 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** The pieces of a body as they arrive. What they take is in proportion to their bytes, however many they are. */
+export class BodyParts {
+  readonly #parts: Buffer[] = [];
+  /** Where small pieces are copied together, and how much of it is filled. */
+  #block = NOTHING;
+  #filledBytes = 0;
+
+  add(part: Buffer): void {
+    // A small body is mostly one piece: there is nothing to put it together with.
+    if (part.length >= SMALL_BYTES || (this.#parts.length === 0 && this.#filledBytes === 0)) {
+      this.#closeBlock();
+      this.#parts.push(part);
+      return;
+    }
+    if (this.#filledBytes + part.length > this.#block.length) {
+      this.#closeBlock();
+      this.#block = Buffer.allocUnsafe(BLOCK_BYTES);
+    }
+    part.copy(this.#block, this.#filledBytes);
+    this.#filledBytes += part.length;
+  }
+
+  /** All of them as one. */
+  joined(): Buffer {
+    this.#closeBlock();
+    const [first = NOTHING] = this.#parts;
+    return this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
+  }
+
+  #closeBlock(): void {
+    if (this.#filledBytes > 0) this.#parts.push(this.#block.subarray(0, this.#filledBytes));
+    this.#block = NOTHING;
+    this.#filledBytes = 0;
+  }
+}
