@@ -20,7 +20,8 @@ export class AppModule {
         AdmissionModule,
         HealthModule,
         DialectsModule,
-        TelemetryModule,
+        // Everyone may write to the operator; who reads the records stays this module's own business.
+        { module: TelemetryModule, global: true },
         ProxyModule,
       ],
     };

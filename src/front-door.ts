@@ -11,7 +11,7 @@ import type { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { ClientGone } from './modules/proxy/client-gone.js';
 import { attachExchange, Exchange, exchangeOf, type ExchangeContext } from './modules/proxy/exchange.js';
 import { headFault, pathOf } from './modules/proxy/request-head.js';
-import type { Peer } from './modules/proxy/peer.js';
+import type { Peer } from './common/networks.js';
 import type { WebSocketProxy } from './modules/proxy/websocket.js';
 import { writeRawProblem } from './raw-problem.js';
 

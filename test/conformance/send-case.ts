@@ -1,4 +1,3 @@
-import type { RunningGateway } from '../support/start-gateway.js';
 import { RawConnection, requestBytes, type RawResponse } from '../support/raw-client.js';
 import { SseFrameReader, type SseFrame } from '../support/sse-frames.js';
 import type { CaseRequest } from './case-file.js';
@@ -16,8 +15,8 @@ export interface Received {
 const CREDENTIAL = 'a-token-of-the-caller';
 
 /** Sends the case's request and reads the answer, or leaves when the case says so. */
-export async function sendCase(gateway: RunningGateway, request: CaseRequest): Promise<Received> {
-  const connection = await RawConnection.open(gateway.port);
+export async function sendCase({ port }: { readonly port: number }, request: CaseRequest): Promise<Received> {
+  const connection = await RawConnection.open(port);
   const reader = new SseFrameReader();
   const frames: SseFrame[] = [];
   const timer = leaveAfterMs(connection, request.abortAfterMs);

@@ -164,7 +164,7 @@ describe('bodies', () => {
     ['nesting of 513', () => body(MODEL, `"metadata":${'['.repeat(512)}${']'.repeat(512)}`), 400],
     ['nesting of objects', () => body(MODEL, `"metadata":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`), 400],
     ['unclosed nesting of 10 MB', () => body(MODEL, `"metadata":${'['.repeat(10 * MEGABYTE)}`), 400],
-    ['200 000 members', () => body(MODEL, ...Array.from({ length: 200_000 }, (_, index) => `"k${String(index)}":0`)), 200],
+    ['200 000 members', () => body(MODEL, Array.from({ length: 200_000 }, (_, index) => `"k${String(index)}":0`).join(',')), 200],
     ['a key of a megabyte', () => body(MODEL, `"${'k'.repeat(MEGABYTE)}":0`), 200],
     ['a key of escapes', () => body(MODEL, `"${'\\u006d'.repeat(MEGABYTE)}":0`), 200],
     ['a number of 300 000 digits', () => body(MODEL, `"seed":${'9'.repeat(300_000)}`), 200],

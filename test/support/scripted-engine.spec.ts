@@ -49,6 +49,11 @@ describe('ScriptedEngine', () => {
     expect(await post()).toMatchObject({ end: 'cut', body: Buffer.from('a') });
   });
 
+  it('breaks down before its head where the first step says so', async () => {
+    await engine.play({ script: [{ reset: true }] });
+    await expect(post()).rejects.toThrow('without a response');
+  });
+
   it('refuses connections, and listens again on the same port', async () => {
     const url = engine.url;
     await engine.play({ refuse: true });

@@ -173,7 +173,8 @@ async function perform(script: EngineScript, response: ServerResponse): Promise<
   const isStream = script.sse !== undefined || script.script !== undefined;
   const type = isStream ? 'text/event-stream' : 'application/json';
   response.writeHead(script.none === true ? 500 : (script.status ?? 200), { 'content-type': type, ...script.headers });
-  if (isStream) response.flushHeaders();
+  // An engine sends the head of a stream before its first event; one that breaks down at once sends nothing.
+  if (isStream && !('reset' in (steps[0] ?? {}))) response.flushHeaders();
   const left = new AbortController();
   response.on('close', () => {
     left.abort();

@@ -139,3 +139,18 @@ function splitRequest(bytes: Buffer, headOnly: boolean): { head: string; body: B
   if (bytes.length < whole) return whole;
   return { head, body: bytes.subarray(end + 4, whole), rest: headOnly ? Buffer.alloc(0) : bytes.subarray(whole) };
 }
+
+/** Writes so many bytes as fast as they are taken; what is returned tells how many the system has taken so far. */
+export function pour(socket: Socket, size: number): () => number {
+  const piece = Buffer.alloc(64 * 1024, 'x');
+  let left = size;
+  const more = (): void => {
+    while (left > 0 && !socket.destroyed) {
+      const bytes = piece.subarray(0, Math.min(left, piece.length));
+      left -= bytes.length;
+      if (!socket.write(bytes)) return void socket.once('drain', more);
+    }
+  };
+  more();
+  return () => size - left - socket.writableLength;
+}

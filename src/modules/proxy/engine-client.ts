@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { Pool, type Dispatcher } from 'undici';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
+import type { UpstreamCredentials } from './upstream-credentials.js';
 import type { EngineCall } from '../../common/canonical/engine-call.js';
 
 export type EngineHandler = Dispatcher.DispatchHandler;
@@ -24,16 +25,21 @@ const PIECE_BYTES = 64 * 1024;
 export class EngineClient {
   readonly #pools = new Map<string, Pool>();
 
+  constructor(private readonly credentials: UpstreamCredentials) {}
+
   /**
    * Sends a call on a pooled connection. The handler gets every event synchronously, and exactly one of its
    * `onResponseEnd` and `onResponseError`.
    */
   dispatch(upstream: UpstreamConfig, timeouts: TimeoutsConfig, call: EngineCall, handler: EngineHandler): void {
+    const authorization = this.credentials.authorization(upstream.name);
+    const { headers, body } = bodyOf(call);
     this.#pool(upstream, timeouts.connectMs).dispatch(
       {
         path: call.path,
-        method: call.method as Dispatcher.HttpMethod,
-        ...bodyOf(call),
+        method: call.method,
+        headers: authorization === undefined ? headers : [...headers, 'authorization', authorization],
+        body,
         headersTimeout: timeouts.readMs,
         bodyTimeout: timeouts.readMs,
       },
@@ -63,7 +69,7 @@ export class EngineClient {
  * undici takes a request for sent once it has handed its body to the socket. In pieces it knows better, and drops the
  * connection of an engine that answers before it has read everything, instead of using it again.
  */
-function bodyOf({ headers, body }: EngineCall): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
+function bodyOf({ headers, body }: EngineCall): { headers: string[]; body: Uint8Array | Readable | null } {
   if (body === undefined || body.length <= PIECE_BYTES) return { headers: headers as string[], body: body ?? null };
   return { headers: [...headers, 'content-length', String(body.length)], body: Readable.from(inPieces(body)) };
 }

@@ -8,7 +8,7 @@ import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
 import { requireJson } from './core/body-checks.js';
 import { engineRequestHeaders } from './core/headers.js';
-import type { Peer } from './peer.js';
+import type { Peer } from '../../common/networks.js';
 import { readBody, type BodyLimits } from './read-body.js';
 
 /** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
@@ -99,7 +99,7 @@ export class Exchange {
     this.record.phase = 'upload';
     const limits: BodyLimits = { limitBytes, timeoutMs: this.context.bodyTimeoutMs };
     const reading = readBody(this.request, this.context.bodyMemory, limits, this.clock);
-    if (this.request.headers.expect !== undefined) this.response.writeContinue();
+    if (this.request.headers.expect !== undefined && this.request.httpVersion === '1.1') this.response.writeContinue();
     const body = await reading;
     this.#heldBytes = body.heldBytes;
     this.record.requestBytes = body.bytes.length;

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { systemClock } from '../../common/clock.js';
+import { OperatorLog } from '../../common/operator-log.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
 import { ServerConfig } from '../../common/config/server.config.js';
 import { AdmissionModule } from '../admission/admission.module.js';
@@ -14,6 +15,7 @@ import { PrefixProxy } from './prefix-proxy.js';
 import { PrefixProxyController } from './prefix-proxy.controller.js';
 import { ProxiesConfig } from './proxies.config.js';
 import { Relay } from './relay.js';
+import { UpstreamCredentials } from './upstream-credentials.js';
 import { WebSocketProxy } from './websocket.js';
 
 /** Bytes in, bytes out: the sockets to the upstreams, and the plain prefixes. */
@@ -21,7 +23,8 @@ import { WebSocketProxy } from './websocket.js';
   imports: [AuthModule, AdmissionModule],
   controllers: [PrefixProxyController],
   providers: [
-    EngineClient,
+    { provide: UpstreamCredentials, inject: [RoutingTable, OperatorLog], useFactory: credentials },
+    { provide: EngineClient, inject: [UpstreamCredentials], useFactory: engines },
     FixedPaths,
     { provide: BodyMemory, inject: [ServerConfig], useFactory: bodyMemory },
     { provide: Relay, inject: [EngineClient], useFactory: (engines: EngineClient) => new Relay(engines) },
@@ -48,4 +51,12 @@ function prefixProxy(
 
 function sockets(proxies: PrefixProxy, table: RoutingTable, slots: SlotController, callers: CallerResolver): WebSocketProxy {
   return new WebSocketProxy(proxies, table, slots, callers, systemClock);
+}
+
+function credentials(table: RoutingTable, log: OperatorLog): UpstreamCredentials {
+  return new UpstreamCredentials(table.upstreams, (message) => log.error({}, message));
+}
+
+function engines(of: UpstreamCredentials): EngineClient {
+  return new EngineClient(of);
 }

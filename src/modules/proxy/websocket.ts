@@ -17,7 +17,7 @@ import { SocketSeats } from './core/websocket-seats.js';
 import { SocketSide } from './core/websocket-side.js';
 import { Tunnel } from './core/websocket-tunnel.js';
 import { WaitingClient } from './core/websocket-waiting-client.js';
-import type { Peer } from './peer.js';
+import type { Peer } from '../../common/networks.js';
 import type { PrefixProxy } from './prefix-proxy.js';
 import type { ProxyConfig } from './proxies.config.js';
 import { pathOf } from './request-head.js';

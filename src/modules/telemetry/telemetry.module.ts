@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { register } from 'prom-client';
+import { OperatorLog } from '../../common/operator-log.js';
 import { systemClock } from '../../common/clock.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
@@ -17,10 +18,11 @@ import { TelemetryConfig } from './telemetry.config.js';
       inject: [TelemetryConfig],
       useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
     },
+    { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
     { provide: Metrics, inject: [SlotController], useFactory: metrics },
     { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
   ],
-  exports: [Telemetry],
+  exports: [OperatorLog, Telemetry],
 })
 export class TelemetryModule {}
 

@@ -70,7 +70,7 @@ export class FlowQueue<T extends Queued> {
 
   /** Takes a request out, wherever it stands. One that does not wait is ignored. */
   remove(item: T): void {
-    const lane = item.lane as Lane<T> | undefined;
+    const lane = item.lane;
     if (lane === undefined) return;
     unlink(lane, item);
     lane.flow.waiting -= 1;
@@ -159,7 +159,7 @@ function before(a: Lane<unknown>, b: Lane<unknown>): boolean {
 }
 
 function link<T extends Queued>(lane: Lane<T>, item: T, front: boolean): void {
-  item.lane = lane as Lane<typeof item>;
+  item.lane = lane;
   item.previous = front ? undefined : lane.tail;
   item.next = front ? lane.head : undefined;
   if (item.previous !== undefined) item.previous.next = item;

@@ -64,6 +64,11 @@ export interface Lease {
   /** The endpoint refused the connection: it is left alone for a while. */
   refused(): void;
   release(): void;
+  /**
+   * After `refused` and `release`: asks again, at the head of the queue. undefined: no other endpoint is ready, or it
+   * has been tried often enough.
+   */
+  retry(listener: PoolListener): Ticket | undefined;
 }
 
 /** Someone who waits. `cancel` takes it out of the queue, at once and without a trace. */

@@ -1,48 +1,24 @@
 import type { Clock, Timer } from '../../../common/clock.js';
-import { ADMISSION_TESTS, type AdmissionTest, type Candidate, type PoolView } from './admission-tests.js';
+import type { Candidate, PoolView } from './admission-tests.js';
+import { EndpointChoice } from './endpoint-choice.js';
 import { EndpointLedger, type LeaseEntry } from './endpoint-ledger.js';
-import { FlowQueue, type Lane, type Queued } from './flow-queue.js';
-import { Heap, type HeapItem } from './heap.js';
+import { FlowQueue } from './flow-queue.js';
+import { Heap } from './heap.js';
+import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
+import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
-import type { GaugeReading, Lease, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket, WorkClass } from './pool-types.js';
-import { retryAfterSeconds, DrainRate } from './retry-after.js';
+import { DrainRate, retryAfterSeconds } from './retry-after.js';
 import { virtualCost } from './virtual-cost.js';
+import { Waiter } from './waiter.js';
 
 const KV_BLOCK_TOKENS = 16;
 const TICK_MS = 250;
 const TOP_BAND_AROUND_MS = 300_000;
-const LONG_RECENT_MS = 300_000;
 const STARVED_MS = 30_000;
 const STRETCH_PER_MS = 5000;
 const MOST_STRETCH = 6;
 const MOST_TRIES = 3;
-/** A cancelled or failed request gives back this much of what it was charged, at most. */
-const MOST_REFUND = 0.9;
-
-/** Someone who waits. */
-class Waiter implements Queued, HeapItem {
-  heapIndex = -1;
-  lane: Lane<this> | undefined;
-  previous: Queued | undefined;
-  next: Queued | undefined;
-  heldBy: TestName | undefined;
-  /** Since when nothing but the engine's gauges has held it at the head of its queue. */
-  gaugeHeldSince: number | undefined;
-
-  constructor(
-    readonly request: PoolRequest,
-    readonly listener: PoolListener,
-    readonly kind: WorkClass,
-    readonly estimateMs: number,
-    readonly since: number,
-    readonly deadline: number,
-    readonly tries: number,
-  ) {}
-
-  get tenant(): string {
-    return this.request.tenant;
-  }
-}
+const NO_TICKET: Ticket = { cancel: () => undefined };
 
 /**
  * Who runs next on one upstream: bands from high to low, within a band the tenant that has had the least service, on
@@ -57,7 +33,7 @@ export class Pool {
   readonly #lastGrantAt: number[];
   readonly #inBand: number[];
   readonly #drain = new DrainRate();
-  readonly #tests: readonly AdmissionTest[];
+  readonly #choice: EndpointChoice;
   #ordered: EndpointLedger[] = [];
   #inUse = 0;
   #lastTopBandAt = -Infinity;
@@ -74,9 +50,7 @@ export class Pool {
     this.#bands = policy.bands.map(() => new FlowQueue<Waiter>());
     this.#lastGrantAt = policy.bands.map(() => clock.now());
     this.#inBand = policy.bands.map(() => 0);
-    this.#tests = ADMISSION_TESTS.filter(
-      ({ name, generating }) => policy.without?.has(name) !== true && (generating !== true || policy.generates),
-    );
+    this.#choice = new EndpointChoice(policy);
   }
 
   get inUse(): number {
@@ -134,7 +108,7 @@ export class Pool {
     const stretch = request.stretchable ? Math.min(MOST_STRETCH, Math.max(1, estimateMs / STRETCH_PER_MS)) : 1;
     const ttlMs = (this.policy.bands[request.band]?.ttlMs ?? 0) * stretch;
     const kind = this.policy.generates ? workClassOf(estimateMs) : 'light';
-    return new Waiter(request, listener, kind, estimateMs, since, since + ttlMs, tries);
+    return new Waiter({ request, listener, kind, estimateMs, since, deadline: since + ttlMs, tries });
   }
 
   /** The prefill as the slowest endpoint would take it. */
@@ -197,60 +171,23 @@ export class Pool {
   #tryGrant(waiter: Waiter): boolean {
     const { request, kind, estimateMs } = waiter;
     const now = this.clock.now();
-    const view = this.#view(now);
+    if (this.#inUse > 0 && this.#inUse + request.places > this.policy.limit) return this.#hold(waiter, 'limit', false, now);
     const kvTokens = this.#kvTokens(request);
     const candidate: Candidate = { band: request.band, kind, places: request.places, kvTokens, estimateMs, waitedMs: now - waiter.since };
-    const endpoint = this.#choose(waiter, candidate, view);
-    if (endpoint === undefined) return false;
+    const choice = this.#choice.choose(candidate, this.#view(now), this.#lastLongAt);
+    if (choice.endpoint === undefined) return this.#hold(waiter, choice.heldBy, choice.gaugesAlone, now);
     this.#forget(waiter);
-    this.#grant(waiter, endpoint, kvTokens, now);
+    this.#grant(waiter, choice.endpoint, kvTokens, now);
     return true;
   }
 
-  /** The endpoint with the least to do among those where every test is passed. */
-  #choose(waiter: Waiter, candidate: Candidate, view: PoolView): EndpointLedger | undefined {
-    if (this.#inUse + candidate.places > this.policy.limit && this.#inUse > 0) return this.#noteHold(waiter, 'limit', false, view.now);
-    let best: EndpointLedger | undefined;
-    let bestScore = Infinity;
-    let failed: AdmissionTest | 'ready' = 'ready';
-    let gaugesAlone = true;
-    for (const endpoint of this.#ordered) {
-      const fault = this.#faultOf(candidate, endpoint, view);
-      if (fault === undefined) {
-        const score = this.#score(candidate, endpoint, view);
-        if (score < bestScore) [best, bestScore] = [endpoint, score];
-      } else {
-        failed = fault;
-        gaugesAlone &&= fault !== 'ready' && fault.gauge === true;
-      }
-    }
-    if (best !== undefined) return best;
-    return this.#noteHold(waiter, failed === 'ready' ? 'ready' : failed.name, gaugesAlone && this.#ordered.length > 0, view.now);
-  }
-
-  #faultOf(candidate: Candidate, endpoint: EndpointLedger, view: PoolView): AdmissionTest | 'ready' | undefined {
-    if (view.now < endpoint.downUntil) return 'ready';
-    const occupied = endpoint.occupied();
-    if (endpoint.slowStart !== undefined && occupied + candidate.places > endpoint.slowStart) return 'ready';
-    // Progress: an idle engine takes any request that is not long, whatever the ceilings leave over.
-    if (occupied === 0 && candidate.kind !== 'long') return undefined;
-    return this.#tests.find((test) => !test.passes(candidate, endpoint, view));
-  }
-
-  #score(candidate: Candidate, endpoint: EndpointLedger, view: PoolView): number {
-    const longs = [...endpoint.leases].filter(({ kind }) => kind === 'long').length;
-    const longRecently = view.longWaits || view.now - this.#lastLongAt < LONG_RECENT_MS;
-    const lanePenalty = endpoint === view.lane && longRecently ? (candidate.band <= this.policy.defaultBand ? 9 : 3) : 0;
-    return endpoint.backlogMs(view.now) / 1000 + 0.05 * endpoint.occupied() + lanePenalty + 0.5 * longs;
-  }
-
-  #noteHold(waiter: Waiter, name: TestName, gaugesAlone: boolean, now: number): undefined {
+  #hold(waiter: Waiter, name: TestName, gaugesAlone: boolean, now: number): false {
     if (waiter.heldBy !== name) {
       waiter.heldBy = name;
       this.held.set(name, (this.held.get(name) ?? 0) + 1);
     }
     waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
-    return undefined;
+    return false;
   }
 
   #view(now: number): PoolView {
@@ -298,28 +235,30 @@ export class Pool {
     if (kind === 'long') this.#lastLongAt = now;
     const charged = virtualCost(request.promptTokens, request.outputTokens * request.places);
     this.#bands[request.band]?.charge(request.tenant, charged);
-    waiter.listener.granted(new HeldLease(this.#hooks, waiter, endpoint, entry, charged, now));
+    waiter.listener.granted(new HeldLease(this.#hooks, { waiter, ledger: endpoint, entry, charged }));
   }
 
-  /** What a lease asks of its pool. */
   readonly #hooks: LeaseHooks = {
     now: () => this.clock.now(),
-    firstToken: (endpoint, entry) => {
-      endpoint.firstToken(entry, this.clock.now());
+    firstToken: ({ ledger, entry }) => {
+      ledger.firstToken(entry, this.clock.now());
       this.#pump();
     },
-    release: (endpoint, waiter, entry, adjustment) => {
-      const now = this.clock.now();
-      endpoint.release(entry, now);
-      this.#inUse -= entry.places;
-      this.#inBand[entry.band] = (this.#inBand[entry.band] ?? 1) - 1;
-      this.#drain.note(now);
-      if (adjustment !== 0) this.#bands[entry.band]?.charge(waiter.tenant, adjustment);
-      this.#pump();
+    release: (held, adjustment) => {
+      this.#release(held, adjustment);
     },
-    refused: (endpoint) => endpoint.refuse(this.clock.now()),
     retry: (waiter, listener) => this.#retry(waiter, listener),
   };
+
+  #release({ waiter, ledger, entry }: Holding, adjustment: number): void {
+    const now = this.clock.now();
+    ledger.release(entry, now);
+    this.#inUse -= entry.places;
+    this.#inBand[entry.band] = (this.#inBand[entry.band] ?? 1) - 1;
+    this.#drain.note(now);
+    if (adjustment !== 0) this.#bands[entry.band]?.charge(waiter.tenant, adjustment);
+    this.#pump();
+  }
 
   /** Back to the head of its queue, where another endpoint is ready and it has not been tried too often. */
   #retry(waiter: Waiter, listener: PoolListener): Ticket | undefined {
@@ -370,66 +309,3 @@ export class Pool {
   }
 }
 
-const NO_TICKET: Ticket = { cancel: () => undefined };
-
-interface LeaseHooks {
-  now(): number;
-  firstToken(endpoint: EndpointLedger, entry: LeaseEntry): void;
-  release(endpoint: EndpointLedger, waiter: Waiter, entry: LeaseEntry, adjustment: number): void;
-  refused(endpoint: EndpointLedger): void;
-  retry(waiter: Waiter, listener: PoolListener): Ticket | undefined;
-}
-
-/** A place on an endpoint, as its holder sees it. */
-class HeldLease implements Lease {
-  readonly waitedMs: number;
-  #held = true;
-  #actual: number | undefined;
-
-  constructor(
-    private readonly pool: LeaseHooks,
-    private readonly waiter: Waiter,
-    private readonly ledger: EndpointLedger,
-    private readonly entry: LeaseEntry,
-    private readonly charged: number,
-    grantedAt: number,
-  ) {
-    this.waitedMs = grantedAt - waiter.since;
-  }
-
-  get endpoint(): string {
-    return this.ledger.id;
-  }
-
-  firstToken(): void {
-    if (this.#held) this.pool.firstToken(this.ledger, this.entry);
-  }
-
-  settle(promptTokens: number, completionTokens: number): void {
-    this.#actual = virtualCost(promptTokens, completionTokens);
-  }
-
-  refused(): void {
-    if (this.#held) this.pool.refused(this.ledger);
-    this.#actual = 0;
-  }
-
-  release(): void {
-    if (!this.#held) return;
-    this.#held = false;
-    const actual = this.#actual ?? this.#spent();
-    this.pool.release(this.ledger, this.waiter, this.entry, Math.max(actual - this.charged, -MOST_REFUND * this.charged));
-  }
-
-  retry(listener: PoolListener): Ticket | undefined {
-    return this.pool.retry(this.waiter, listener);
-  }
-
-  /** Nobody counted: a request that ended in its prefill pays for the part that was computed, any other for all of it. */
-  #spent(): number {
-    const { firstTokenAt, estimateMs, grantedAt, promptTokens } = this.entry;
-    if (firstTokenAt !== undefined) return this.charged;
-    const share = estimateMs === 0 ? 1 : Math.min(1, (this.pool.now() - grantedAt) / estimateMs);
-    return share * virtualCost(promptTokens, 0);
-  }
-}

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Peer } from '../peer.js';
+import type { Peer } from '../../../common/networks.js';
 
 /** RFC 9110 section 7.6.1, RFC 9112 and their relatives: fields that belong to one connection. */
 const HOP_BY_HOP = new Set([

@@ -1,0 +1,62 @@
+import { ADMISSION_TESTS, type AdmissionTest, type Candidate, type PoolView } from './admission-tests.js';
+import type { EndpointLedger } from './endpoint-ledger.js';
+import type { PoolPolicy, TestName } from './pool-types.js';
+
+const LONG_RECENT_MS = 300_000;
+/** Seconds of backlog that the lane seems to have more, so that the others keep clear of it. */
+const LANE_PENALTY = { upper: 9, lower: 3 } as const;
+const OCCUPIED_WEIGHT = 0.05;
+const LONG_WEIGHT = 0.5;
+
+/** Where a request goes, or why it has to wait. */
+export type Choice =
+  | { readonly endpoint: EndpointLedger }
+  | { readonly endpoint: undefined; readonly heldBy: TestName; /** By gauges on every endpoint. */ readonly gaugesAlone: boolean };
+
+/** Chooses the endpoint with the least to do among those where a request passes every test. */
+export class EndpointChoice {
+  readonly #tests: readonly AdmissionTest[];
+
+  constructor(private readonly policy: PoolPolicy) {
+    this.#tests = ADMISSION_TESTS.filter(
+      ({ name, generating }) => policy.without?.has(name) !== true && (generating !== true || policy.generates),
+    );
+  }
+
+  /** `lastLongAt`: when a long prompt was last granted. */
+  choose(candidate: Candidate, view: PoolView, lastLongAt: number): Choice {
+    let best: EndpointLedger | undefined;
+    let bestScore = Infinity;
+    let heldBy: TestName = 'ready';
+    let gaugesAlone = view.endpoints.length > 0;
+    for (const endpoint of view.endpoints) {
+      const fault = this.#faultOf(candidate, endpoint, view);
+      if (fault !== undefined) {
+        heldBy = fault === 'ready' ? 'ready' : fault.name;
+        gaugesAlone &&= fault !== 'ready' && fault.gauge === true;
+        continue;
+      }
+      const score = this.#score(candidate, endpoint, view, lastLongAt);
+      if (score < bestScore) [best, bestScore] = [endpoint, score];
+    }
+    return best === undefined ? { endpoint: undefined, heldBy, gaugesAlone } : { endpoint: best };
+  }
+
+  #faultOf(candidate: Candidate, endpoint: EndpointLedger, view: PoolView): AdmissionTest | 'ready' | undefined {
+    if (view.now < endpoint.downUntil) return 'ready';
+    const occupied = endpoint.occupied();
+    if (endpoint.slowStart !== undefined && occupied + candidate.places > endpoint.slowStart) return 'ready';
+    // Progress: an idle engine takes any request that is not long, whatever the ceilings leave over.
+    if (occupied === 0 && candidate.kind !== 'long') return undefined;
+    return this.#tests.find((test) => !test.passes(candidate, endpoint, view));
+  }
+
+  #score(candidate: Candidate, endpoint: EndpointLedger, view: PoolView, lastLongAt: number): number {
+    const longRecently = view.longWaits || view.now - lastLongAt < LONG_RECENT_MS;
+    const upper = candidate.band <= this.policy.defaultBand;
+    const penalty = endpoint === view.lane && longRecently ? (upper ? LANE_PENALTY.upper : LANE_PENALTY.lower) : 0;
+    let longs = 0;
+    for (const { kind } of endpoint.leases) if (kind === 'long') longs += 1;
+    return endpoint.backlogMs(view.now) / 1000 + OCCUPIED_WEIGHT * endpoint.occupied() + penalty + LONG_WEIGHT * longs;
+  }
+}

@@ -1,0 +1,76 @@
+import type { EndpointLedger, LeaseEntry } from './endpoint-ledger.js';
+import type { Lease, PoolListener, Ticket } from './pool-types.js';
+import { virtualCost } from './virtual-cost.js';
+import type { Waiter } from './waiter.js';
+
+/** A cancelled or failed request gives back this much of what it was charged, at most. */
+const MOST_REFUND = 0.9;
+
+/** What a lease asks of its pool. */
+export interface LeaseHooks {
+  now(): number;
+  firstToken(held: Holding): void;
+  /** `adjustment`: what its tenant is charged besides, in token equivalents; negative: given back. */
+  release(held: Holding, adjustment: number): void;
+  retry(waiter: Waiter, listener: PoolListener): Ticket | undefined;
+}
+
+/** Who holds a place, and where. */
+export interface Holding {
+  readonly waiter: Waiter;
+  readonly ledger: EndpointLedger;
+  readonly entry: LeaseEntry;
+  /** What the tenant was charged at the grant, in token equivalents. */
+  readonly charged: number;
+}
+
+/** A place on an endpoint, as its holder sees it. */
+export class HeldLease implements Lease {
+  readonly waitedMs: number;
+  #held = true;
+  #actual: number | undefined;
+
+  constructor(
+    private readonly pool: LeaseHooks,
+    private readonly holding: Holding,
+  ) {
+    this.waitedMs = holding.entry.grantedAt - holding.waiter.since;
+  }
+
+  get endpoint(): string {
+    return this.holding.ledger.id;
+  }
+
+  firstToken(): void {
+    if (this.#held) this.pool.firstToken(this.holding);
+  }
+
+  settle(promptTokens: number, completionTokens: number): void {
+    this.#actual = virtualCost(promptTokens, completionTokens);
+  }
+
+  refused(): void {
+    if (this.#held) this.holding.ledger.refuse(this.pool.now());
+    this.#actual = 0;
+  }
+
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    const { charged } = this.holding;
+    const actual = this.#actual ?? this.#spent();
+    this.pool.release(this.holding, Math.max(actual - charged, -MOST_REFUND * charged));
+  }
+
+  retry(listener: PoolListener): Ticket | undefined {
+    return this.pool.retry(this.holding.waiter, listener);
+  }
+
+  /** Nobody counted: a request that ended in its prefill pays for the part that was computed, any other for all of it. */
+  #spent(): number {
+    const { entry, charged } = this.holding;
+    if (entry.firstTokenAt !== undefined) return charged;
+    const share = entry.estimateMs === 0 ? 1 : Math.min(1, (this.pool.now() - entry.grantedAt) / entry.estimateMs);
+    return share * virtualCost(entry.promptTokens, 0);
+  }
+}

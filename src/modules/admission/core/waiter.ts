@@ -1,0 +1,49 @@
+import type { Lane, Queued } from './flow-queue.js';
+import type { HeapItem } from './heap.js';
+import type { PoolListener, PoolRequest, TestName, WorkClass } from './pool-types.js';
+
+/** What is known of a request when it arrives. */
+export interface WaiterTerms {
+  readonly request: PoolRequest;
+  readonly listener: PoolListener;
+  readonly kind: WorkClass;
+  /** Milliseconds of prefill. */
+  readonly estimateMs: number;
+  readonly since: number;
+  /** When its patience ends. */
+  readonly deadline: number;
+  /** Endpoints that have refused it. */
+  readonly tries: number;
+}
+
+/** Someone who waits. */
+export class Waiter implements Queued, HeapItem {
+  heapIndex = -1;
+  lane: Lane<this> | undefined;
+  previous: Queued | undefined;
+  next: Queued | undefined;
+  heldBy: TestName | undefined;
+  /** Since when nothing but the engine's gauges has held it at the head of its queue. */
+  gaugeHeldSince: number | undefined;
+  readonly request: PoolRequest;
+  readonly listener: PoolListener;
+  readonly kind: WorkClass;
+  readonly estimateMs: number;
+  readonly since: number;
+  readonly deadline: number;
+  readonly tries: number;
+
+  constructor(terms: WaiterTerms) {
+    this.request = terms.request;
+    this.listener = terms.listener;
+    this.kind = terms.kind;
+    this.estimateMs = terms.estimateMs;
+    this.since = terms.since;
+    this.deadline = terms.deadline;
+    this.tries = terms.tries;
+  }
+
+  get tenant(): string {
+    return this.request.tenant;
+  }
+}
