@@ -10,7 +10,8 @@ const MODULES = {
   proxy: ['auth', 'budgets', 'admission'],
   dialects: ['auth', 'budgets', 'admission', 'proxy'],
   telemetry: ['auth', 'budgets', 'engine-observer', 'admission', 'proxy'],
-  health: ['auth', 'engine-observer', 'admission'],
+  // Health answers through the exchange, as every handler does: that is how an answer gets its request id.
+  health: ['auth', 'engine-observer', 'admission', 'proxy'],
   plugins: ['auth', 'budgets', 'admission', 'proxy'],
 };
 
@@ -107,7 +108,7 @@ const rules = [
   {
     name: 'sockets-have-their-place',
     comment: 'only the WebSocket proxy and the simulated engines speak WebSocket',
-    from: { path: '^src/', pathNot: '^src/modules/proxy/([^/]+-client|websocket)(\\.spec)?\\.ts$|^src/sim/' },
+    from: { path: '^src/', pathNot: '^src/modules/proxy/([^/]+-client|websocket|core/websocket-[^/]+)(\\.spec)?\\.ts$|^src/sim/' },
     to: { path: packages('ws') },
   },
   {

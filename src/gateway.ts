@@ -45,10 +45,15 @@ export class Gateway {
     );
     const app = await boot(AppModule.forConfig(config), adapter);
     const fixed = app.get(FixedPaths);
-    adapter.getInstance().addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
+    adapter
+      .getInstance()
+      .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
     door = openDoor(app, config);
     if (server === undefined) throw new Error('the HTTP server was not created');
-    const management = await boot(ManagementModule, new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }));
+    const management = await boot(
+      ManagementModule,
+      new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }),
+    );
     const gateway = new Gateway(app, management, server, door);
     await gateway.#listen(config);
     return gateway;
@@ -121,8 +126,15 @@ function openAdapter(listenWith: (handler: RequestListener) => Server, door: () 
   return adapter;
 }
 
-const boot = (module: Parameters<typeof NestFactory.create>[0], adapter: FastifyAdapter): Promise<NestFastifyApplication> =>
-  NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false, abortOnError: false, bodyParser: false });
+const boot = (
+  module: Parameters<typeof NestFactory.create>[0],
+  adapter: FastifyAdapter,
+): Promise<NestFastifyApplication> =>
+  NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: false,
+    abortOnError: false,
+    bodyParser: false,
+  });
 
 function doorOf(door: FrontDoor | undefined): FrontDoor {
   if (door === undefined) throw new Error('the door is not open yet');
@@ -132,7 +144,12 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
 function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): FrontDoor {
   const proxies = app.get(PrefixProxy);
   return new FrontDoor({
-    exchanges: { clock: systemClock, bodyMemory: app.get(BodyMemory), bodyTimeoutMs: server.bodyTimeoutMs, closing: false },
+    exchanges: {
+      clock: systemClock,
+      bodyMemory: app.get(BodyMemory),
+      bodyTimeoutMs: server.bodyTimeoutMs,
+      closing: false,
+    },
     clock: systemClock,
     renderer: app.get(ProblemRenderer),
     sockets: app.get(WebSocketProxy),
@@ -151,7 +168,8 @@ function listenOptions(text: string): { host: string; port: number } {
 
 function addressOf(app: NestFastifyApplication): string {
   const address: unknown = app.getHttpServer().address();
-  if (typeof address !== 'object' || address === null || !('port' in address) || !('address' in address)) return 'closed';
+  if (typeof address !== 'object' || address === null || !('port' in address) || !('address' in address))
+    return 'closed';
   const host = String(address.address);
   return `${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
 }

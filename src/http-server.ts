@@ -64,7 +64,8 @@ export class HttpServer {
   closeIdle(): void {
     this.server.closeIdleConnections();
     // Node takes a newcomer that has not said a word for one in the middle of its head.
-    for (const socket of this.#connections.keys()) if (socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#connections.keys())
+      if (socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
   }
 
   /** Cuts whatever is left. */
@@ -75,17 +76,23 @@ export class HttpServer {
   #listenTo(handler: RequestListener): void {
     const service: Service = {
       begin: (request, response) => this.#begin(request, response, handler),
-      ended: () => void this.#runningCount--,
+      ended: () => {
+        this.#runningCount--;
+      },
     };
-    const enter: RequestListener = (request, response) => this.#connections.get(request.socket)?.take(request, response);
+    const enter: RequestListener = (request, response) =>
+      this.#connections.get(request.socket)?.take(request, response);
     this.server.on('request', enter);
     this.server.on('checkContinue', enter);
     this.server.on('checkExpectation', enter);
     this.server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
-    this.server.on('connect', (request: IncomingMessage, socket: Duplex) => this.#unreadable(connectRefused(request), socket));
+    this.server.on('connect', (request: IncomingMessage, socket: Duplex) =>
+      this.#unreadable(connectRefused(request), socket),
+    );
     this.server.on('clientError', (error: Error, socket: Duplex) => {
       // Bytes behind a request that said it was the last one are nobody's: its answer goes out undisturbed.
-      if (codeOf(error) !== 'HPE_CLOSED_CONNECTION' || socket.readableEnded) this.#unreadable(unreadableProblem(error), socket);
+      if (codeOf(error) !== 'HPE_CLOSED_CONNECTION' || socket.readableEnded)
+        this.#unreadable(unreadableProblem(error), socket);
     });
     this.server.on('connection', (socket: Socket) => {
       this.#connections.set(socket, new Connection(socket, service));
@@ -121,7 +128,11 @@ export class HttpServer {
 }
 
 const connectRefused = (request: IncomingMessage): GatewayProblem =>
-  new GatewayProblem('method-not-allowed', { detail: 'CONNECT is not served.', cause: request.method, headers: { Allow: 'GET, POST' } });
+  new GatewayProblem('method-not-allowed', {
+    detail: 'CONNECT is not served.',
+    cause: request.method,
+    headers: { Allow: 'GET, POST' },
+  });
 
 /** Why bytes could not be read as a request; undefined: the connection broke, and nobody is there to be told. */
 function unreadableProblem(error: Error): GatewayProblem | undefined {

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CHAT, chatBody, contentOf, EdgeWorld, expectProblem } from '../support/edge-world.js';
 
 const MODEL = '"model":"demo-chat"';
-const REST = '"messages":[{"role":"user","content":"mark-body"}],"input":"mark-body","query":"q","documents":["mark-body"],"prompt":"mark-body"';
+const REST =
+  '"messages":[{"role":"user","content":"mark-body"}],"input":"mark-body","query":"q","documents":["mark-body"],"prompt":"mark-body"';
 const body = (...members: string[]): string => `{${[...members, REST].join(',')}}`;
 const filler = (bytes: number): string => `"metadata":"${'x'.repeat(bytes)}"`;
 const FIXED = [CHAT, '/v1/completions', '/v1/embeddings', '/v1/rerank', '/v1/alias/chat/completions'];
@@ -15,7 +16,8 @@ function modelsIn(json: string): string[] {
   for (const [token, value] of json.matchAll(/[{}[\]]|"(?:[^"\\]|\\.)*"(?:\s*:\s*("(?:[^"\\]|\\.)*"))?/g)) {
     if (token === '{' || token === '[') depth += 1;
     else if (token === '}' || token === ']') depth -= 1;
-    else if (depth === 1 && value !== undefined && keyOf(token).toLowerCase() === 'model') found.push(JSON.parse(value) as string);
+    else if (depth === 1 && value !== undefined && keyOf(token).toLowerCase() === 'model')
+      found.push(JSON.parse(value) as string);
   }
   return found;
 }
@@ -27,7 +29,10 @@ describe('bodies', () => {
 
   beforeAll(async () => {
     const maxBody = '12MiB';
-    world = await EdgeWorld.start({ operations: { chat: { maxBody }, embeddings: { maxBody } }, server: { bodyMemory: '128MiB' } });
+    world = await EdgeWorld.start({
+      operations: { chat: { maxBody }, embeddings: { maxBody } },
+      server: { bodyMemory: '128MiB' },
+    });
   }, 60_000);
 
   afterAll(() => world.stop());
@@ -36,7 +41,11 @@ describe('bodies', () => {
     world.upstream.requests = [];
   });
 
-  const refused = async (text: string | Uint8Array, path = CHAT, statuses: readonly number[] = [400]): Promise<void> => {
+  const refused = async (
+    text: string | Uint8Array,
+    path = CHAT,
+    statuses: readonly number[] = [400],
+  ): Promise<void> => {
     const { connections } = world.upstream;
     expectProblem(await world.post(text, path), ...statuses);
     expect(world.upstream.requests).toHaveLength(0);
@@ -53,6 +62,7 @@ describe('bodies', () => {
     expect(modelsIn(lastRequest.body.toString())).toEqual(['demo-chat']);
   };
 
+  // prettier-ignore
   it.each([
     ['equal', body(MODEL, MODEL)], ['different', body(MODEL, '"model":"evil"')], ['the other way round', body('"model":"evil"', MODEL)],
     ['far apart', body(MODEL, filler(300_000), '"model":"evil"')], ['one escaped', body(MODEL, '"\\u006dodel":"evil"')],
@@ -64,6 +74,7 @@ describe('bodies', () => {
     for (const path of FIXED) await refused(text, path);
   });
 
+  // prettier-ignore
   it.each([
     ['in a member before', body('"metadata":{"model":"evil"}', MODEL)], ['in a member behind', body(MODEL, '"metadata":{"model":"evil","Model":"x"}')],
     ['in a list', body('"tags":[{"model":"evil"},"model",":","evil"]', MODEL)], ['in a text', body('"user":"\\"model\\":\\"evil\\"",' + MODEL)],
@@ -72,12 +83,14 @@ describe('bodies', () => {
     ['in a key', body('"a\\":{\\"model":"evil"', MODEL)], ['under a prefix of the name', body('"mode":"evil"', '"modela":"evil"', MODEL)],
   ])('J2: is not misled by a model %s', async (_, text) => served(text));
 
+  // prettier-ignore
   it.each([
     ['behind 300 KB', body(filler(300_000), MODEL)], ['at the very end', `{${REST},${filler(300_000)},${MODEL}}`],
     ['behind many members', body(...Array.from({ length: 5_000 }, (_, index) => `"k${String(index)}":${String(index)}`), MODEL)],
     ['behind deep nesting', body(`"metadata":${'['.repeat(500)}${']'.repeat(500)}`, MODEL)],
   ])('J3: finds a model %s', async (_, text) => served(text));
 
+  // prettier-ignore
   it.each([
     ['none', body()], ['null', body('"model":null')], ['a number', body('"model":1')], ['true', body('"model":true')], ['a list', body('"model":["demo-chat"]')],
     ['an object', body('"model":{"id":"demo-chat"}')], ['empty', body('"model":""')], ['white space', body('"model":"  "')], ['padded before', body('"model":" demo-chat"')],
@@ -92,7 +105,10 @@ describe('bodies', () => {
   });
 
   it('J5: is not changed by members that name the prototype', async () => {
-    const evil = ['"__proto__":{"model":"evil","status":418,"stream":true}', '"constructor":{"prototype":{"model":"evil","polluted":1}}'];
+    const evil = [
+      '"__proto__":{"model":"evil","status":418,"stream":true}',
+      '"constructor":{"prototype":{"model":"evil","polluted":1}}',
+    ];
     await served(body(...evil, MODEL));
     world.upstream.requests = [];
     await refused(body(...evil));
@@ -100,6 +116,7 @@ describe('bodies', () => {
     expect((await world.ask({ method: 'GET', path: '/v1/models' })).text()).not.toMatch(/evil|polluted|418/);
   });
 
+  // prettier-ignore
   it.each([
     ['truncated', body(MODEL).slice(0, -1)], ['trailing bytes', `${body(MODEL)}x`], ['a second document', `${body(MODEL)}${body(MODEL)}`],
     ['a second document on a line', `${body(MODEL)}\n${body(MODEL)}`], ['a comment', body('/* a */' + MODEL)], ['a line comment', `// a\n${body(MODEL)}`],
@@ -110,6 +127,7 @@ describe('bodies', () => {
     for (const path of FIXED) await refused(text, path);
   });
 
+  // prettier-ignore
   it.each([
     ['a lone continuation byte', Buffer.from(body('"user":"\x80"', MODEL), 'latin1')], ['an overlong form', Buffer.from(body('"user":"\xc0\xaf"', MODEL), 'latin1')],
     ['a surrogate', Buffer.from(body('"user":"\xed\xa0\x80"', MODEL), 'latin1')], ['Latin-1', Buffer.from(body('"user":"caf\xe9"', MODEL), 'latin1')],
@@ -121,6 +139,7 @@ describe('bodies', () => {
     for (const path of FIXED) await refused(`\ufeff${body(MODEL)}`, path);
   });
 
+  // prettier-ignore
   it.each([
     ['gzip', 'gzip', gzipSync(body(MODEL))], ['a wrong label', 'gzip', body(MODEL)], ['deflate', 'deflate', body(MODEL)], ['br', 'br', body(MODEL)],
     ['zstd', 'zstd', body(MODEL)], ['several', 'identity, gzip', body(MODEL)], ['a bomb', 'gzip', gzipSync(Buffer.alloc(20 << 20))], ['an unknown one', 'x', body(MODEL)],
@@ -134,12 +153,15 @@ describe('bodies', () => {
 
   it('J9: takes identity, and does not open what is compressed without saying so', async () => {
     const json = { 'content-type': 'application/json' };
-    expect(contentOf(await world.post(body(MODEL), CHAT, { ...json, 'content-encoding': 'Identity' }))).toBe('mark-body');
+    expect(contentOf(await world.post(body(MODEL), CHAT, { ...json, 'content-encoding': 'Identity' }))).toBe(
+      'mark-body',
+    );
     expect(world.upstream.lastRequest.field('content-encoding')).toBeUndefined();
     world.upstream.requests = [];
     await refused(gzipSync(body(MODEL)));
   });
 
+  // prettier-ignore
   it.each([
     'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/json', 'application/json-patch+json', 'application/jsonx', 'json', '', ' ', '/',
     'application/json;charset=latin1', 'application/json; charset=utf-16', 'application/json; charset="utf-8', 'application/json, text/plain', 'application/json; charset=utf-8; charset=utf-16',
@@ -154,12 +176,18 @@ describe('bodies', () => {
     expect(world.upstream.requests).toHaveLength(0);
   });
 
-  it.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'application/json ; charset=UTF8'])(
-    'J10: takes the media type %j',
-    async (type) => expect((await world.post(body(MODEL), CHAT, { 'content-type': type })).status).toBe(200),
+  it.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json ; charset=UTF8',
+  ])('J10: takes the media type %j', async (type) =>
+    expect((await world.post(body(MODEL), CHAT, { 'content-type': type })).status).toBe(200),
   );
 
   const MEGABYTE = 1 << 20;
+  // prettier-ignore
   it.each<[string, () => string, number]>([
     ['nesting of 513', () => body(MODEL, `"metadata":${'['.repeat(512)}${']'.repeat(512)}`), 400],
     ['nesting of objects', () => body(MODEL, `"metadata":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`), 400],
@@ -181,6 +209,7 @@ describe('bodies', () => {
     expect(await Promise.all(others)).toEqual(['mark-one', 200, 'mark-two']);
   });
 
+  // prettier-ignore
   it.each([
     ['numbers', body('"seed":12345678901234567890,"temperature":1.0,"top_p":1E-2,"a":-0,"b":1e400,"c":0.10', MODEL)],
     ['order and repeated keys', body('"z":1,"a":2,"z":3', MODEL)],
@@ -202,7 +231,9 @@ describe('bodies', () => {
     const { connections } = world.upstream;
     const connection = await world.connect();
     const text = body(MODEL);
-    connection.send(`POST ${CHAT} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${String(text.length)}\r\n\r\n`);
+    connection.send(
+      `POST ${CHAT} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${String(text.length)}\r\n\r\n`,
+    );
     connection.send(text.slice(0, -1));
     await delay(150);
     expect(world.upstream.connections).toBe(connections);

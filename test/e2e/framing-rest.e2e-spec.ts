@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHAT, chatBody, chatRequest, closedInTime, contentOf, EdgeWorld, expectProblem } from '../support/edge-world.js';
+import {
+  CHAT,
+  chatBody,
+  chatRequest,
+  closedInTime,
+  contentOf,
+  EdgeWorld,
+  expectProblem,
+} from '../support/edge-world.js';
 import { type RawConnection, requestBytes } from '../support/raw-client.js';
 
 const HOST = 'Host: gateway.test';
@@ -57,7 +65,9 @@ describe('what lies around a message', () => {
       expect(response.status).toBe(200);
       const { lastRequest } = world.upstream;
       expect(world.upstream.requests).toHaveLength(1);
-      expect(lastRequest.body.toString('latin1')).toBe(lastRequest.field('content-length') === undefined ? '' : SMUGGLED);
+      expect(lastRequest.body.toString('latin1')).toBe(
+        lastRequest.field('content-length') === undefined ? '' : SMUGGLED,
+      );
     });
 
     it('announced but never sent is not announced upstream', async () => {
@@ -81,7 +91,13 @@ describe('what lies around a message', () => {
       for (const path of [CHAT, '/plain/x']) {
         connection.destroy();
         connection = await world.connect();
-        const head = message(`POST ${path} HTTP/1.1`, HOST, JSON_TYPE, 'Trailer: X-Custom', 'Transfer-Encoding: chunked');
+        const head = message(
+          `POST ${path} HTTP/1.1`,
+          HOST,
+          JSON_TYPE,
+          'Trailer: X-Custom',
+          'Transfer-Encoding: chunked',
+        );
         connection.send(`${head}${chunk(BODY)}0\r\n${trailer}\r\n\r\n`);
         const response = await connection.response();
         if (response.status !== 200) expectProblem(response, 400);
@@ -132,7 +148,11 @@ describe('what lies around a message', () => {
 
     it.each([
       ['garbage', stream, '\x01\x02garbage\r\n\r\n'],
-      ['a request with two framings', stream, message(`POST ${CHAT} HTTP/1.1`, HOST, sized(BODY), 'Transfer-Encoding: chunked')],
+      [
+        'a request with two framings',
+        stream,
+        message(`POST ${CHAT} HTTP/1.1`, HOST, sized(BODY), 'Transfer-Encoding: chunked'),
+      ],
       ['a head that is too large', stream, `GET /healthz HTTP/1.1\r\nX-A: ${'a'.repeat(20_000)}`],
       ['CONNECT', stream, message('CONNECT evil.test:443 HTTP/1.1', 'Host: evil.test:443')],
       ['a WebSocket', stream, message('GET /plain/x HTTP/1.1', HOST, 'Connection: Upgrade', 'Upgrade: websocket')],

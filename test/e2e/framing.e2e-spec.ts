@@ -40,9 +40,14 @@ describe('message framing', () => {
     expect(await world.canary('next')).toBe('mark-next');
   };
 
-  const table = (rows: readonly (readonly [id: string, what: string, bytes: string, ...statuses: number[]])[]): void => {
+  const table = (
+    rows: readonly (readonly [id: string, what: string, bytes: string, ...statuses: number[]])[],
+  ): void => {
     for (const [id, what, bytes, ...statuses] of rows) {
-      it(`${id}, F8: refuses ${what}, closes, and runs nothing behind it`, refuses(bytes, statuses.length > 0 ? statuses : [400]));
+      it(
+        `${id}, F8: refuses ${what}, closes, and runs nothing behind it`,
+        refuses(bytes, statuses.length > 0 ? statuses : [400]),
+      );
     }
   };
 
@@ -79,7 +84,11 @@ describe('message framing', () => {
 
   table([
     ['F5', 'a space before the colon', raw('X-A : b\r\n')],
-    ['F5', 'a space before the colon of a length', `${LINE}\r\n${HOST}\r\n${JSON_TYPE}\r\nContent-Length : 5\r\n\r\n${BODY}`],
+    [
+      'F5',
+      'a space before the colon of a length',
+      `${LINE}\r\n${HOST}\r\n${JSON_TYPE}\r\nContent-Length : 5\r\n\r\n${BODY}`,
+    ],
     ['F5', 'a folded line', raw('X-A: b\r\n c\r\n')],
     ['F5', 'a line folded with a tab', raw('X-A: b\r\n\tc\r\n')],
     ['F5', 'a first field that is folded', `${LINE}\r\n ${HOST}\r\n\r\n`],
@@ -119,7 +128,13 @@ describe('message framing', () => {
     ['F7', 'HTTP/2.0', message([LINE.replace('1.1', '2.0'), HOST, JSON_TYPE, LENGTH], BODY), 400, 505],
     ['F7', 'HTTP/1.2', message([LINE.replace('1.1', '1.2'), HOST, JSON_TYPE, LENGTH], BODY), 400, 505],
     ['F7', 'HTTP/0.9 with fields', message([LINE.replace('1.1', '0.9'), HOST, JSON_TYPE, LENGTH], BODY), 400, 505],
-    ['F7', 'a version of other digits', message([LINE.replace('1.1', '1.10'), HOST, JSON_TYPE, LENGTH], BODY), 400, 505],
+    [
+      'F7',
+      'a version of other digits',
+      message([LINE.replace('1.1', '1.10'), HOST, JSON_TYPE, LENGTH], BODY),
+      400,
+      505,
+    ],
     ['F7', 'a version in lower case', message([LINE.replace('HTTP', 'http'), HOST, JSON_TYPE, LENGTH], BODY), 400, 505],
     ['F7', 'the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 505],
     ['F7', 'the hello of TLS', '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', 400, 501],
@@ -142,7 +157,7 @@ describe('message framing', () => {
     for (const response of await Promise.all(refusals)) expectProblem(response, 400);
   });
 
-  it('F8: runs pipelined requests one after another, and none behind an answer that closes', async () => {
+  it('F8, G7: runs pipelined requests one after another, and none behind an answer that closes', async () => {
     world.upstream.requests = [];
     const refused = { ...chatRequest('second'), headers: { host: 'gateway.test', 'content-type': 'text/plain' } };
     const connection = await world.connect();

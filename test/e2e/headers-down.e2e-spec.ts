@@ -27,6 +27,7 @@ describe('header fields of an answer', () => {
     return world.post(chatBody('down'), path);
   };
 
+  // prettier-ignore
   it.each(BOTH)('H3: fields of the connection do not reach the client: %s', async (path) => {
     const response = await answered(path, [
       'Keep-Alive: timeout=5', 'Proxy-Connection: keep-alive', 'Proxy-Authenticate: Basic', 'TE: trailers', 'Trailer: X-A',
@@ -40,6 +41,7 @@ describe('header fields of an answer', () => {
     expect(response.header('keep-alive')).not.toBe('timeout=5, timeout=5');
   });
 
+  // prettier-ignore
   it.each(BOTH)('H7: what an upstream says about itself does not reach the client: %s', async (path) => {
     const response = await answered(path, [
       'Server: evil', 'X-Powered-By: evil', 'X-Accel-Redirect: /evil', 'X-Accel-Buffering: evil', 'Alt-Svc: evil', 'Set-Cookie: evil=1',
@@ -52,17 +54,32 @@ describe('header fields of an answer', () => {
 
   it('H7: an engine hands on an allow-list, a prefix the rest', async () => {
     const custom = ['X-Custom: a', 'ETag: "x"', 'Access-Control-Allow-Origin: *', 'Content-Disposition: inline'];
-    const names = (response: { headers: readonly (readonly [string, string])[] }) => response.headers.map(([name]) => name.toLowerCase()).sort();
-    expect(names(await answered(CHAT, [...custom, 'Retry-After: 7']))).toEqual(
-      ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'retry-after', 'x-request-id'],
-    );
+    const names = (response: { headers: readonly (readonly [string, string])[] }) =>
+      response.headers.map(([name]) => name.toLowerCase()).sort();
+    expect(names(await answered(CHAT, [...custom, 'Retry-After: 7']))).toEqual([
+      'connection',
+      'content-length',
+      'content-type',
+      'date',
+      'keep-alive',
+      'retry-after',
+      'x-request-id',
+    ]);
     const plain = await answered('/plain/x', custom);
-    expect(custom.map((line) => plain.header(line.split(':')[0]?.toLowerCase() ?? ''))).toEqual(['a', '"x"', '*', 'inline']);
+    expect(custom.map((line) => plain.header(line.split(':')[0]?.toLowerCase() ?? ''))).toEqual([
+      'a',
+      '"x"',
+      '*',
+      'inline',
+    ]);
   });
 
   it('H7: cookies cross on the prefix that names them, each on its own', async () => {
     const response = await answered('/kept/x', ['Set-Cookie: a=1', 'Set-Cookie: b=2; Path=/', 'Server: evil']);
-    expect(response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie').map(([, value]) => value)).toEqual(['a=1', 'b=2; Path=/']);
+    expect(response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie').map(([, value]) => value)).toEqual([
+      'a=1',
+      'b=2; Path=/',
+    ]);
     expect(response.header('server')).toBeUndefined();
   });
 

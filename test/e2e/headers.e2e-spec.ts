@@ -5,7 +5,14 @@ type Fields = readonly (readonly [string, string])[];
 const JSON_FIELD: Fields[number] = ['content-type', 'application/json'];
 /** What an engine is sent, and nothing else. */
 const ENGINE_FIELDS = [
-  'host', 'connection', 'content-type', 'content-length', 'x-request-id', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host',
+  'host',
+  'connection',
+  'content-type',
+  'content-length',
+  'x-request-id',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
 ];
 const BOTH = [[CHAT], ['/plain/x']];
 
@@ -38,6 +45,7 @@ describe('header fields', () => {
   };
 
   describe.each(BOTH)('of a request to %s', (path) => {
+    // prettier-ignore
     it.each([
       ['Connection', 'keep-alive, X-Named, x-other'], ['Keep-Alive', 'timeout=5'], ['Proxy-Connection', 'keep-alive'],
       ['Proxy-Authorization', 'Basic evil'], ['Proxy-Authenticate', 'Basic'], ['TE', 'trailers'], ['Trailer', 'X-A'],
@@ -50,6 +58,7 @@ describe('header fields', () => {
       } else expect(fields.has(name.toLowerCase())).toBe(false);
     });
 
+    // prettier-ignore
     it('H1: fields named in any of several Connection lines stay here', async () => {
       const fields = await crossing(path, [
         ['Connection', 'keep-alive'], ['Connection', 'user-agent,  ACCEPT'], ['Connection', 'X-Third'],
@@ -60,9 +69,14 @@ describe('header fields', () => {
     });
 
     it('H2: a field that the gateway needs crosses though Connection names it', async () => {
-      const needed = 'host, content-type, content-length, x-request-id, traceparent, x-forwarded-for, transfer-encoding';
+      const needed =
+        'host, content-type, content-length, x-request-id, traceparent, x-forwarded-for, transfer-encoding';
       const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-      const fields = await crossing(path, [['Connection', needed], ['X-Request-Id', 'mine'], ['Traceparent', trace]]);
+      const fields = await crossing(path, [
+        ['Connection', needed],
+        ['X-Request-Id', 'mine'],
+        ['Traceparent', trace],
+      ]);
       expect(fields.get('host')).toBe(world.upstream.authority);
       expect(fields.get('content-type')).toBe('application/json');
       expect(fields.get('content-length')).toBe(String(chatBody('fields').length));
@@ -71,6 +85,7 @@ describe('header fields', () => {
       expect(fields.get('x-forwarded-for')).toBe('127.0.0.1');
     });
 
+    // prettier-ignore
     it('H5, H6, H7, H9: nothing that says who calls, or where to, crosses in any spelling', async () => {
       const names = [
         'x-llmgw-band', 'x-llmgw-session', 'x-lane', 'x-who', 'x-tenant', 'x-tenant-id', 'x-user', 'x-user-id', 'x-username',
@@ -92,24 +107,38 @@ describe('header fields', () => {
   });
 
   it('H1: another protocol that is asked for on a path of the API is ignored', async () => {
-    const fields = await crossing(CHAT, [['Connection', 'Upgrade, HTTP2-Settings'], ['Upgrade', 'h2c'], ['HTTP2-Settings', 'AAMA']]);
+    const fields = await crossing(CHAT, [
+      ['Connection', 'Upgrade, HTTP2-Settings'],
+      ['Upgrade', 'h2c'],
+      ['HTTP2-Settings', 'AAMA'],
+    ]);
     expect([...fields.keys()].sort()).toEqual([...ENGINE_FIELDS].sort());
   });
 
   it('H7: an engine sees an allow-list, a prefix everything that is not withheld', async () => {
-    const custom: Fields = [['X-Custom', 'a'], ['Accept-Language', 'de'], ['Range', 'bytes=0-1'], ['If-None-Match', '"x"'], ['OpenAI-Beta', 'v2']];
+    const custom: Fields = [
+      ['X-Custom', 'a'],
+      ['Accept-Language', 'de'],
+      ['Range', 'bytes=0-1'],
+      ['If-None-Match', '"x"'],
+      ['OpenAI-Beta', 'v2'],
+    ];
     expect([...(await crossing(CHAT, custom)).keys()].sort()).toEqual([...ENGINE_FIELDS].sort());
     const plain = await crossing('/plain/x', custom);
     expect(custom.map(([name]) => plain.get(name.toLowerCase()))).toEqual(custom.map(([, value]) => value));
   });
 
   it('H6: a prefix lets through the credentials that it names, and no others', async () => {
-    const fields = await crossing('/kept/x', [['Cookie', 'a=b'], ['Authorization', 'Bearer evil']]);
+    const fields = await crossing('/kept/x', [
+      ['Cookie', 'a=b'],
+      ['Authorization', 'Bearer evil'],
+    ]);
     expect(fields.get('cookie')).toBe('a=b');
     expect(fields.has('authorization')).toBe(false);
   });
 
   describe('H8: forwarding fields', () => {
+    // prettier-ignore
     const claims: Fields = [
       ['X-Forwarded-For', '203.0.113.9'], ['X-Forwarded-Proto', 'https'], ['X-Forwarded-Host', 'public.test'], ['X-Real-IP', '203.0.113.9'],
       ['Forwarded', 'for=203.0.113.9;proto=https'], ['X-Forwarded-Port', '1'], ['X-Forwarded-Server', 'evil'],
@@ -135,23 +164,29 @@ describe('header fields', () => {
 
     it('H5: band and tenant of a stranger count for nothing', async () => {
       const response = await stranger.ask({
-        method: 'POST', path: CHAT, body: chatBody('who'), headers: [JSON_FIELD, ['x-llmgw-session', 'evil'], ['x-llmgw-band', 'platinum']],
+        method: 'POST',
+        path: CHAT,
+        body: chatBody('who'),
+        headers: [JSON_FIELD, ['x-llmgw-session', 'evil'], ['x-llmgw-band', 'platinum']],
       });
       await stranger.logged(response);
       const line = stranger.gateway.logs().find((each) => each['request_id'] === response.header('x-request-id'));
       expect(line).toMatchObject({ tenant: 'anonymous', band: 'gold' });
     });
 
-    it.each([['platinum', 'gold'], ['gold', 'gold'], ['bronze', 'bronze'], ['diamond', 'bronze'], ['', 'bronze']])(
-      'H5: the band %j of a trusted proxy only ever lowers: %s',
-      async (asked, band) => {
-        const headers: Fields = [JSON_FIELD, ['x-lane', asked], ['x-who', 'acme']];
-        const response = await world.ask({ method: 'POST', path: CHAT, body: chatBody('who'), headers });
-        await world.logged(response);
-        const line = world.gateway.logs().find((each) => each['request_id'] === response.header('x-request-id'));
-        expect(line).toMatchObject({ tenant: 'acme', band });
-      },
-    );
+    it.each([
+      ['platinum', 'gold'],
+      ['gold', 'gold'],
+      ['bronze', 'bronze'],
+      ['diamond', 'bronze'],
+      ['', 'bronze'],
+    ])('H5: the band %j of a trusted proxy only ever lowers: %s', async (asked, band) => {
+      const headers: Fields = [JSON_FIELD, ['x-lane', asked], ['x-who', 'acme']];
+      const response = await world.ask({ method: 'POST', path: CHAT, body: chatBody('who'), headers });
+      await world.logged(response);
+      const line = world.gateway.logs().find((each) => each['request_id'] === response.header('x-request-id'));
+      expect(line).toMatchObject({ tenant: 'acme', band });
+    });
 
     it('a network so wide that it holds ordinary pods is warned about at start', async () => {
       const wide = await EdgeWorld.start({ server: { trustedProxies: ['10.0.0.0/7', '127.0.0.1/32'] } });
@@ -167,6 +202,7 @@ describe('header fields', () => {
     }
   });
 
+  // prettier-ignore
   it.each([
     ['a-B_c.9', true], ['a'.repeat(128), true], ['a'.repeat(129), false], ['', false], ['a b', false], ['a/b', false], ['a"b', false],
     ['\u00e9', false], ['a,b', false], ['<b>', false], ['${x}', false],
@@ -179,13 +215,19 @@ describe('header fields', () => {
   });
 
   it('H11: two request ids are none', async () => {
-    const headers: Fields = [['X-Request-Id', 'one'], ['X-Request-Id', 'two']];
-    expect((await world.ask({ method: 'GET', path: '/healthz', headers })).header('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    const headers: Fields = [
+      ['X-Request-Id', 'one'],
+      ['X-Request-Id', 'two'],
+    ];
+    expect((await world.ask({ method: 'GET', path: '/healthz', headers })).header('x-request-id')).toMatch(
+      /^[0-9a-f-]{36}$/,
+    );
   });
 
-  describe('H12: a head over its limits is refused', () => {
+  describe('H12, G7: a head over its limits is refused', () => {
     const many = (count: number): Fields => Array.from({ length: count }, (_, index) => [`x-a${String(index)}`, 'b']);
 
+    // prettier-ignore
     it.each([
       ['one field over 16 KiB', [['X-A', 'a'.repeat(17_000)]] as Fields, CHAT, 431],
       ['many fields over 16 KiB', many(90).map(([name]): Fields[number] => [name, 'a'.repeat(200)]), CHAT, 431],
@@ -209,7 +251,10 @@ describe('header fields', () => {
   });
 
   it('H13: what is not Latin-1 text in a field never crosses', async () => {
-    const fields = await crossing('/plain/x', [['X-Latin', 'caf\u00e9'], ['X-Tab', 'a\tb']]);
+    const fields = await crossing('/plain/x', [
+      ['X-Latin', 'caf\u00e9'],
+      ['X-Tab', 'a\tb'],
+    ]);
     expect(fields.get('x-latin')).toBe('caf\u00e9');
     expect(fields.get('x-tab')).toBe('a\tb');
     world.upstream.answer = (request) => jsonAnswer(completionOf(request), '200 OK', ['x-caf: caf\u00e9', 'x-fine: 1']);

@@ -3,7 +3,10 @@ import { EITHER, INVALID, VALID } from '../support/json-corpus.js';
 
 /** A document as a member of a request that is beyond reproach otherwise. */
 const wrapped = (document: string): Buffer =>
-  Buffer.from(`{"model":"demo-chat","metadata":${document},"messages":[{"role":"user","content":"mark-json"}]}`, 'latin1');
+  Buffer.from(
+    `{"model":"demo-chat","metadata":${document},"messages":[{"role":"user","content":"mark-json"}]}`,
+    'latin1',
+  );
 
 describe('J15: documents that tell JSON readers apart', () => {
   let world: EdgeWorld;
@@ -32,7 +35,9 @@ describe('J15: documents that tell JSON readers apart', () => {
   it.each(Object.entries(EITHER))('serves or refuses %s', async (_, document) => {
     const response = await world.post(wrapped(document));
     if (response.status !== 200) expectProblem(response, 400);
-    expect(world.upstream.requests.map(({ body }) => body.equals(wrapped(document)))).toEqual(response.status === 200 ? [true] : []);
+    expect(world.upstream.requests.map(({ body }) => body.equals(wrapped(document)))).toEqual(
+      response.status === 200 ? [true] : [],
+    );
   });
 
   it('and is none the worse for it', async () => {

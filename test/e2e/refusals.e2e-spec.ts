@@ -86,7 +86,9 @@ describe('refusals', () => {
 
   it('F6: a body that breaks off into something else is answered while it is still being sent', async () => {
     const connection = await world.connect();
-    connection.send(`POST ${CHAT} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"mod\r\n`);
+    connection.send(
+      `POST ${CHAT} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"mod\r\n`,
+    );
     await delay(50);
     connection.send('zz\r\n');
     for (let piece = 0; piece < 20; piece += 1) connection.send('a'.repeat(20_000));

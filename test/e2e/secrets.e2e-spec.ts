@@ -27,6 +27,7 @@ describe('what is kept secret', () => {
   };
 
   describe('X1: logs at every level hold nothing of', () => {
+    // prettier-ignore
     it.each([
       ['a token', { authorization: `Bearer ${SECRET}` }], ['other credentials', { authorization: `Basic ${SECRET}` }], ['a key', { 'x-api-key': SECRET }],
       ['a cookie', { cookie: `a=${SECRET}` }], ['a field', { 'user-agent': SECRET, referer: `https://a/${SECRET}`, 'x-custom': SECRET }],
@@ -38,6 +39,7 @@ describe('what is kept secret', () => {
       expect(await printed()).not.toContain(SECRET);
     });
 
+    // prettier-ignore
     it('a query or a path', async () => {
       for (const path of [`${CHAT}?key=${SECRET}`, `/plain/${SECRET}?q=${SECRET}`, `/${SECRET}`, `/v1/models/${SECRET}`, `/v1/%2f${SECRET}`, `/v1/models?${SECRET}`]) {
         for (const method of ['GET', 'POST', 'PROPFIND']) await world.ask({ method, path, headers: JSON_TYPE, body: chatBody('x') });
@@ -45,6 +47,7 @@ describe('what is kept secret', () => {
       expect(await printed()).not.toContain(SECRET);
     });
 
+    // prettier-ignore
     it.each([
       ['a prompt', chatBody('x', { user: SECRET })], ['a broken body', `{"model":"demo-chat","${SECRET}`], ['an unknown model', `{"model":"${SECRET}"}`],
       ['a wrong field', `{"model":"demo-chat","n":"${SECRET}"}`], ['a repeated key', `{"model":"${SECRET}","model":"${SECRET}"}`], ['text', SECRET],
@@ -53,13 +56,14 @@ describe('what is kept secret', () => {
       expect(await printed()).not.toContain(SECRET);
     });
 
+    // prettier-ignore
     it.each<[string, WireAnswer]>([
       ['a completion', () => jsonAnswer({ choices: [{ message: { role: 'assistant', content: SECRET } }] })],
       ['an error of the engine', () => jsonAnswer({ error: { message: SECRET, type: SECRET, code: SECRET } }, '500 X')],
       ['a refusal of the engine', () => jsonAnswer({ detail: SECRET }, '401 X', [`WWW-Authenticate: ${SECRET}`])],
       ['a redirect', () => jsonAnswer({}, '302 Found', [`Location: http://127.0.0.1:9/${SECRET}`])],
       ['an answer that is none', () => `${SECRET} ${SECRET}\r\n\r\n`],
-      ['an answer with a broken head', (request) => jsonAnswer(completionOf(request), '200 OK', [`${SECRET}`])],
+      ['an answer with a broken head', (request) => jsonAnswer(completionOf(request), '200 OK', [SECRET])],
       ['a broken stream', (_, socket) => void socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nb\r\n${SECRET}`)],
       ['HTML', () => `HTTP/1.1 500 X\r\ncontent-type: text/html\r\ncontent-length: 11\r\n\r\n${SECRET}`],
       ['no JSON', () => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n${SECRET}`],
@@ -71,7 +75,12 @@ describe('what is kept secret', () => {
     });
 
     it('bytes that are not HTTP', async () => {
-      for (const bytes of [`${SECRET}\r\n\r\n`, `GET /${SECRET} HTTP/9.9\r\n\r\n`, `GET / HTTP/1.1\r\n${SECRET}\r\n\r\n`, `CONNECT ${SECRET}:1 HTTP/1.1\r\nHost: a\r\n\r\n`]) {
+      for (const bytes of [
+        `${SECRET}\r\n\r\n`,
+        `GET /${SECRET} HTTP/9.9\r\n\r\n`,
+        `GET / HTTP/1.1\r\n${SECRET}\r\n\r\n`,
+        `CONNECT ${SECRET}:1 HTTP/1.1\r\nHost: a\r\n\r\n`,
+      ]) {
         expectProblem(await world.refusal(bytes), 400, 405, 501, 505);
       }
       expect(await printed()).not.toContain(SECRET);
@@ -80,9 +89,23 @@ describe('what is kept secret', () => {
 
   it('X2: a client forges no line of the log, and fills none', async () => {
     const forged = '"},{"level":60,"msg":"forged"}';
-    const names = [forged, `${forged}\\n${forged}`, '\\u000a{"msg":"forged"}', 'caf\u00e9', 'x'.repeat(4_000), '${jndi:ldap://a}'];
+    const names = [
+      forged,
+      `${forged}\\n${forged}`,
+      '\\u000a{"msg":"forged"}',
+      'caf\u00e9',
+      'x'.repeat(4_000),
+      '${jndi:ldap://a}',
+    ];
     for (const name of names) {
-      const headers = { ...JSON_TYPE, 'x-llmgw-session': name, 'x-llmgw-band': name, 'x-request-id': name, 'user-agent': name, traceparent: name };
+      const headers = {
+        ...JSON_TYPE,
+        'x-llmgw-session': name,
+        'x-llmgw-band': name,
+        'x-request-id': name,
+        'user-agent': name,
+        traceparent: name,
+      };
       await world.ask({ method: 'POST', path: CHAT, headers, body: chatBody('x') });
     }
     const lines = (await printed()).split('\n');
@@ -94,6 +117,7 @@ describe('what is kept secret', () => {
   });
 
   describe('X3: error answers', () => {
+    // prettier-ignore
     it.each<[string, WireAnswer, number]>([
       ['an engine that hangs up', (_, socket) => void socket.destroy(), 502],
       ['an engine that is none', () => 'SSH-2.0-OpenSSH_9.6\r\n\r\n', 502],
@@ -111,7 +135,10 @@ describe('what is kept secret', () => {
 
     it('say nothing of the address where nobody listens', async () => {
       const dead = await EdgeWorld.start({
-        upstreams: [{ name: 'engine', url: 'http://127.0.0.1:9', engine: 'vllm' }, { name: 'plain', url: 'http://nowhere.invalid', engine: 'http' }],
+        upstreams: [
+          { name: 'engine', url: 'http://127.0.0.1:9', engine: 'vllm' },
+          { name: 'plain', url: 'http://nowhere.invalid', engine: 'http' },
+        ],
       });
       for (const path of [CHAT, '/plain/x']) {
         const response = await dead.post(chatBody('x'), path);
@@ -130,6 +157,7 @@ describe('what is kept secret', () => {
     });
   });
 
+  // prettier-ignore
   it.each(['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "'</title>", 'a'.repeat(250), '\\u2028\\u202e', '{{7*7}}', '%0d%0aSet-Cookie:a=b'])(
     'X4: a model %j comes back as capped JSON text and never as a page',
     async (name) => {
@@ -143,18 +171,45 @@ describe('what is kept secret', () => {
 
   it('X5: labels of metrics come from closed sets', async () => {
     const junk = 'label-4711';
-    for (const path of [`/${junk}`, `/plain/${junk}`, `/v1/models/${junk}`, `/v1/${junk}`, '/v1/models/demo-chat', CHAT]) {
+    for (const path of [
+      `/${junk}`,
+      `/plain/${junk}`,
+      `/v1/models/${junk}`,
+      `/v1/${junk}`,
+      '/v1/models/demo-chat',
+      CHAT,
+    ]) {
       for (const method of ['GET', 'POST', 'PROPFIND', 'TRACE']) {
-        await world.ask({ method, path, headers: { ...JSON_TYPE, 'x-llmgw-session': junk, 'x-llmgw-band': junk }, body: `{"model":"${junk}"}` });
+        await world.ask({
+          method,
+          path,
+          headers: { ...JSON_TYPE, 'x-llmgw-session': junk, 'x-llmgw-band': junk },
+          body: `{"model":"${junk}"}`,
+        });
       }
     }
-    await world.ask({ method: 'POST', path: CHAT, headers: { ...JSON_TYPE, 'x-llmgw-session': junk, 'x-llmgw-band': junk }, body: chatBody('x') });
+    await world.ask({
+      method: 'POST',
+      path: CHAT,
+      headers: { ...JSON_TYPE, 'x-llmgw-session': junk, 'x-llmgw-band': junk },
+      body: chatBody('x'),
+    });
     expectProblem(await world.refusal(`${junk} / HTTP/1.1\r\n\r\n`), 400, 501);
     const metrics = await world.gateway.metrics();
     expect(metrics).not.toContain(junk);
     expect(metrics).not.toContain(SECRET);
-    const values = (label: string) => [...new Set([...metrics.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(([, value]) => value))].sort();
-    expect(values('route')).toEqual(['/healthz', '/plain', '/v1/chat/completions', '/v1/embeddings', '/v1/models', '/v1/models/{id}', '/v1/rerank', 'none']);
+    const values = (label: string) =>
+      [...new Set([...metrics.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(([, value]) => value))].sort();
+    expect(values('route')).toEqual([
+      '/healthz',
+      '/plain',
+      '/v1/chat/completions',
+      '/v1/embeddings',
+      '/v1/models',
+      '/v1/models/{id}',
+      '/v1/rerank',
+      'none',
+    ]);
     expect(values('upstream')).toEqual(['engine', 'none', 'plain']);
     expect(values('model')).toEqual(['demo-chat']);
     expect(values('band').every((band) => ['platinum', 'gold', 'bronze'].includes(band ?? ''))).toBe(true);
@@ -162,6 +217,7 @@ describe('what is kept secret', () => {
     expect(values('method').length).toBeLessThan(12);
   });
 
+  // prettier-ignore
   it.each([
     '/metrics', '/metrics/', '/debug', '/debug/pprof', '/debug/pprof/heap', '/docs', '/api', '/api-docs', '/swagger', '/swagger.json', '/openapi.json', '/config',
     '/config.json', '/gateway.yaml', '/.env', '/.git/config', '/admin', '/status', '/stats', '/heapdump', '/json/list', '/json/version', '/favicon.ico', '/package.json',
@@ -169,7 +225,11 @@ describe('what is kept secret', () => {
   ])('X6: %s is not on the public listener', async (path) => expectProblem(await world.ask({ method: 'GET', path }), 404));
 
   it('X6: and the management listener serves no model', async () => {
-    const response = await fetch(`${world.gateway.managementOrigin}${CHAT}`, { method: 'POST', headers: JSON_TYPE, body: chatBody('x') });
+    const response = await fetch(`${world.gateway.managementOrigin}${CHAT}`, {
+      method: 'POST',
+      headers: JSON_TYPE,
+      body: chatBody('x'),
+    });
     expect(response.status).toBe(404);
     await response.body?.cancel();
   });

@@ -43,6 +43,7 @@ export class EdgeWorld {
         aliases: [{ path: '/v1/alias/chat/completions', operation: 'chat', model: 'demo-chat' }],
         proxies: [
           { prefix: '/plain', upstream: 'plain', methods: ['GET', 'POST', 'PUT', 'DELETE'] },
+          { prefix: '/asked', upstream: 'plain', methods: ['QUERY'] },
           { prefix: '/kept', upstream: 'plain', more: { stripPrefix: false, forward: ['cookie', 'set-cookie'] } },
         ],
         ...options,
@@ -70,7 +71,11 @@ export class EdgeWorld {
   }
 
   /** A JSON body to a route that takes one. */
-  post(body: string | Uint8Array, path = CHAT, headers: Readonly<Record<string, string>> = JSON_TYPE): Promise<RawResponse> {
+  post(
+    body: string | Uint8Array,
+    path = CHAT,
+    headers: Readonly<Record<string, string>> = JSON_TYPE,
+  ): Promise<RawResponse> {
     return this.ask({ method: 'POST', path, headers, body });
   }
 
@@ -108,7 +113,8 @@ export class EdgeWorld {
   }
 }
 
-const asBytes = (bytes: string | Uint8Array): Uint8Array => (typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+const asBytes = (bytes: string | Uint8Array): Uint8Array =>
+  typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
 
 /** Settles when the gateway has closed the connection; rejects where it does not. */
 export async function closedInTime(connection: RawConnection): Promise<void> {

@@ -11,6 +11,8 @@ export interface ProbeReading {
   readonly heldBytes: number;
   /** The longest time that the event loop stood still since the last reading. */
   readonly blockedMs: number;
+  /** What the process has used of the processors since it began. */
+  readonly cpuMs: number;
   /** Timers that are armed and were set by the gateway's own code. */
   readonly timers: number;
 }
@@ -34,12 +36,13 @@ globalThis.setTimeout = (callback, ms, ...rest) => {
 globalThis.clearTimeout = (timer) => { armed.delete(timer); disarm(timer); };
 process.on('SIGUSR2', () => {
   const blockedMs = loop.max / 1e6;
+  const { user, system } = process.cpuUsage();
   const before = process.memoryUsage();
   collect();
   const after = process.memoryUsage();
   loop.reset();
   process.stdout.write(JSON.stringify({
-    msg: 'probe', blockedMs, timers: armed.size, rssBytes: before.rss,
+    msg: 'probe', blockedMs, cpuMs: (user + system) / 1000, timers: armed.size, rssBytes: before.rss,
     heapBytes: after.heapUsed, heldBytes: after.heapUsed + after.external,
   }) + '\\n');
 });

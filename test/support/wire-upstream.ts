@@ -100,7 +100,8 @@ export const completionOf = (request: WireRequest) => ({
 
 const echo: WireAnswer = (request) => jsonAnswer(completionOf(request));
 
-const markerIn = ({ body, target }: WireRequest): string => /mark-[a-z0-9-]+/.exec(body.toString('latin1'))?.[0] ?? target;
+const markerIn = ({ body, target }: WireRequest): string =>
+  /mark-[a-z0-9-]+/.exec(body.toString('latin1'))?.[0] ?? target;
 
 function takeRequest(bytes: Buffer): { request: WireRequest; size: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');

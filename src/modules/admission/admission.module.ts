@@ -10,7 +10,8 @@ import { SlotController } from './slot-controller.js';
     {
       provide: SlotController,
       inject: [AdmissionConfig, RoutingTable],
-      useFactory: (policy: AdmissionConfig, table: RoutingTable) => new SlotController(policy, table.upstreams, systemClock),
+      useFactory: (policy: AdmissionConfig, table: RoutingTable) =>
+        new SlotController(policy, table.upstreams, systemClock),
     },
   ],
   exports: [SlotController],

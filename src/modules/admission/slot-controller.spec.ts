@@ -152,14 +152,14 @@ describe('SlotController', () => {
       fc.record({ do: fc.constantFrom('free' as const, 'leave' as const), at: fc.nat(20) }),
       fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 4000 }) }),
     );
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(act, { maxLength: 60 }), runSchedule), { numRuns: 200, endOnFailure: true });
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(act, { maxLength: 60 }), runSchedule), {
+      numRuns: 200,
+      endOnFailure: true,
+    });
   });
 });
 
-type Act =
-  | { do: 'ask'; band: string }
-  | { do: 'free' | 'leave'; at: number }
-  | { do: 'wait'; ms: number };
+type Act = { do: 'ask'; band: string } | { do: 'free' | 'leave'; at: number } | { do: 'wait'; ms: number };
 
 async function runSchedule(limit: number, acts: readonly Act[]): Promise<void> {
   const { slots, clock } = world(limit);

@@ -2,13 +2,15 @@ import type { RoutingTable } from '../../common/config/routing-table.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { SlotController } from '../admission/slot-controller.js';
 import { requireIdentity } from './core/body-checks.js';
-import { proxyRequestHeaders } from './core/headers.js';
+import { dashed, proxyRequestHeaders, withoutFields } from './core/headers.js';
 import { PlainRendering } from './core/plain-rendering.js';
 import { prefixOf, upstreamTarget } from './core/prefix-table.js';
 import { pathOf } from './request-head.js';
 import type { Exchange } from './exchange.js';
 import type { ProxiesConfig, ProxyConfig } from './proxies.config.js';
 import type { Relay } from './relay.js';
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** The configured names of the fields that tell this gateway who calls. */
 export interface IdentityFields {
@@ -18,8 +20,8 @@ export interface IdentityFields {
 
 /** Serves the plain capabilities under their path prefixes. */
 export class PrefixProxy {
-  /** Fields that no upstream sees: what they say counts here, and here alone. */
-  readonly withheld: ReadonlySet<string>;
+  /** By prefix: fields that its upstream never sees, in lower case with dashes. */
+  readonly #withheld: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(
     private readonly proxies: ProxiesConfig,
@@ -29,8 +31,14 @@ export class PrefixProxy {
     private readonly relay: Relay,
   ) {
     const tokens = proxies.all.flatMap(({ tokenHeader }) => tokenHeader ?? []);
-    const names = [identity.bandHeader, identity.tenantHeader, ...tokens];
-    this.withheld = new Set(names.map((name) => name.toLowerCase().replaceAll('_', '-')));
+    const names = [identity.bandHeader, identity.tenantHeader, ...tokens].map((name) => dashed(name.toLowerCase()));
+    const hidden = ({ forward }: ProxyConfig) => new Set(names.filter((name) => forward?.includes(name) !== true));
+    this.#withheld = new Map(proxies.all.map((proxy) => [proxy.prefix, hidden(proxy)]));
+  }
+
+  /** What of a request's raw fields may be looked at for an upstream: what tells this gateway who calls ends here. */
+  offered(proxy: ProxyConfig, raw: readonly string[]): readonly string[] {
+    return withoutFields(raw, this.#withheld.get(proxy.prefix) ?? NONE);
   }
 
   /** The prefix that a request target lies in. */
@@ -48,7 +56,8 @@ export class PrefixProxy {
     record.upstream = upstream.name;
     requireIdentity(request.headers);
     const body = await exchange.readBody(proxy.maxBodyBytes);
-    const headers = proxyRequestHeaders(request.rawHeaders, request.headers, exchange.peer, exchange.requestId, proxy.forward, this.withheld);
+    const offered = this.offered(proxy, request.rawHeaders);
+    const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, exchange.requestId, proxy.forward);
     record.phase = 'queued';
     using slot = await this.slots.acquire(upstream.name, caller, exchange);
     exchange.admitted(slot.waitedMs);

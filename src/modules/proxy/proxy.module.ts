@@ -28,8 +28,16 @@ import { WebSocketProxy } from './websocket.js';
     FixedPaths,
     { provide: BodyMemory, inject: [ServerConfig], useFactory: bodyMemory },
     { provide: Relay, inject: [EngineClient], useFactory: (engines: EngineClient) => new Relay(engines) },
-    { provide: PrefixProxy, inject: [ProxiesConfig, AuthConfig, RoutingTable, SlotController, Relay], useFactory: prefixProxy },
-    { provide: WebSocketProxy, inject: [PrefixProxy, RoutingTable, SlotController, CallerResolver], useFactory: sockets },
+    {
+      provide: PrefixProxy,
+      inject: [ProxiesConfig, AuthConfig, RoutingTable, SlotController, Relay],
+      useFactory: prefixProxy,
+    },
+    {
+      provide: WebSocketProxy,
+      inject: [PrefixProxy, RoutingTable, SlotController, CallerResolver],
+      useFactory: sockets,
+    },
   ],
   exports: [BodyMemory, EngineClient, FixedPaths, Relay, WebSocketProxy],
 })
@@ -49,7 +57,12 @@ function prefixProxy(
   return new PrefixProxy(proxies, auth, table, slots, relay);
 }
 
-function sockets(proxies: PrefixProxy, table: RoutingTable, slots: SlotController, callers: CallerResolver): WebSocketProxy {
+function sockets(
+  proxies: PrefixProxy,
+  table: RoutingTable,
+  slots: SlotController,
+  callers: CallerResolver,
+): WebSocketProxy {
   return new WebSocketProxy(proxies, table, slots, callers, systemClock);
 }
 

@@ -35,7 +35,10 @@ export function pathOf(target: string): string {
  * `mayBeEncoded` tells for which paths percent encoding is accepted; every other fixed path has one spelling
  * (RFC 9110 section 4.2.3 leaves the choice to the server).
  */
-export function headFault(request: IncomingMessage, mayBeEncoded: (path: string) => boolean): GatewayProblem | undefined {
+export function headFault(
+  request: IncomingMessage,
+  mayBeEncoded: (path: string) => boolean,
+): GatewayProblem | undefined {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
     return new GatewayProblem('version-not-supported', {
       detail: 'HTTP/1.1 is spoken here.',
@@ -61,7 +64,8 @@ function fieldsFault(request: IncomingMessage): GatewayProblem | undefined {
   if (coding === undefined) return undefined;
   if (request.httpVersion === '1.0') return bad('Transfer-Encoding does not exist in HTTP/1.0.');
   if (coding.toLowerCase() !== 'chunked') return bad('The only transfer coding taken is chunked.');
-  if (request.headers['content-length'] !== undefined) return bad('Both Content-Length and Transfer-Encoding are given.');
+  if (request.headers['content-length'] !== undefined)
+    return bad('Both Content-Length and Transfer-Encoding are given.');
   return undefined;
 }
 

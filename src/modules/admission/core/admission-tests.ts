@@ -90,14 +90,19 @@ function fitsHeavyShape(candidate: Candidate, endpoint: EndpointLedger, pool: Po
 }
 
 function isQuiet(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView): boolean {
-  if (!isLowBand(candidate.band, pool.policy) || candidate.estimateMs <= QUIET_BELOW_MS || !pool.topBandAround) return true;
+  if (!isLowBand(candidate.band, pool.policy) || candidate.estimateMs <= QUIET_BELOW_MS || !pool.topBandAround)
+    return true;
   if (endpoint.prefills > 0) return false;
   for (const lease of endpoint.leases) if (lease.band === 0) return false;
-  return pool.endpoints.length === 1 || pool.endpoints.some((other) => other !== endpoint && !hasLowPrefill(other, pool.policy));
+  return (
+    pool.endpoints.length === 1 ||
+    pool.endpoints.some((other) => other !== endpoint && !hasLowPrefill(other, pool.policy))
+  );
 }
 
 function hasLowPrefill(endpoint: EndpointLedger, policy: PoolPolicy): boolean {
-  for (const lease of endpoint.leases) if (lease.firstTokenAt === undefined && isLowBand(lease.band, policy)) return true;
+  for (const lease of endpoint.leases)
+    if (lease.firstTokenAt === undefined && isLowBand(lease.band, policy)) return true;
   return false;
 }
 
@@ -109,9 +114,14 @@ export const ADMISSION_TESTS: readonly AdmissionTest[] = [
   { name: 'count', passes: (r, e, pool) => e.places + r.places <= cap(r.band, e, pool) },
   {
     name: 'strict_reserve',
-    passes: (r, e, pool) => !pool.policy.strictReserve || !isLowBand(r.band, pool.policy) || !pool.topBandAround || pool.lane === e,
+    passes: (r, e, pool) =>
+      !pool.policy.strictReserve || !isLowBand(r.band, pool.policy) || !pool.topBandAround || pool.lane === e,
   },
-  { name: 'backlog', generating: true, passes: (r, e, pool) => e.backlogMs(pool.now) <= backlogLimitMs(r.band, pool.policy) },
+  {
+    name: 'backlog',
+    generating: true,
+    passes: (r, e, pool) => e.backlogMs(pool.now) <= backlogLimitMs(r.band, pool.policy),
+  },
   {
     name: 'heavy_first',
     generating: true,

@@ -11,16 +11,22 @@ const LONG_WEIGHT = 0.5;
 /** Where a request goes, or why it has to wait. */
 export type Choice =
   | { readonly endpoint: EndpointLedger }
-  | { readonly endpoint: undefined; readonly heldBy: TestName; /** By gauges on every endpoint. */ readonly gaugesAlone: boolean };
+  | {
+      readonly endpoint: undefined;
+      readonly heldBy: TestName;
+      /** By gauges on every endpoint. */ readonly gaugesAlone: boolean;
+    };
 
 /** Chooses the endpoint with the least to do among those where a request passes every test. */
 export class EndpointChoice {
   readonly #tests: readonly AdmissionTest[];
+  readonly #testsWhenIdle: readonly AdmissionTest[];
 
   constructor(private readonly policy: PoolPolicy) {
     this.#tests = ADMISSION_TESTS.filter(
       ({ name, generating }) => policy.without?.has(name) !== true && (generating !== true || policy.generates),
     );
+    this.#testsWhenIdle = this.#tests.filter(({ name }) => name === 'long');
   }
 
   /** `lastLongAt`: when a long prompt was last granted. */
@@ -45,10 +51,10 @@ export class EndpointChoice {
   #faultOf(candidate: Candidate, endpoint: EndpointLedger, view: PoolView): AdmissionTest | 'ready' | undefined {
     if (view.now < endpoint.downUntil) return 'ready';
     const occupied = endpoint.occupied();
-    if (endpoint.slowStart !== undefined && occupied + candidate.places > endpoint.slowStart) return 'ready';
-    // Progress: an idle engine takes any request that is not long, whatever the ceilings leave over.
-    if (occupied === 0 && candidate.kind !== 'long') return undefined;
-    return this.#tests.find((test) => !test.passes(candidate, endpoint, view));
+    if (occupied > 0 && occupied + candidate.places > (endpoint.slowStart ?? Infinity)) return 'ready';
+    // Progress: an idle engine takes any request, whatever the ceilings leave over; a long one in its lane.
+    const tests = occupied === 0 ? this.#testsWhenIdle : this.#tests;
+    return tests.find((test) => !test.passes(candidate, endpoint, view));
   }
 
   #score(candidate: Candidate, endpoint: EndpointLedger, view: PoolView, lastLongAt: number): number {

@@ -87,9 +87,11 @@ export class EndpointLedger {
 
   /** A good poll. */
   read(reading: GaugeReading): void {
-    const restarted = this.reading?.bootId !== undefined && reading.bootId !== undefined && this.reading.bootId !== reading.bootId;
+    const restarted =
+      this.reading?.bootId !== undefined && reading.bootId !== undefined && this.reading.bootId !== reading.bootId;
     if (restarted) this.slowStart = 1;
-    else if (this.slowStart !== undefined) this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
+    else if (this.slowStart !== undefined)
+      this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
     this.reading = reading;
     this.#recentGrants = this.#recentGrants.filter(({ at }) => at >= reading.takenAtMs - VISIBLE_AFTER_MS);
     this.#releasedSince = 0;
@@ -169,7 +171,8 @@ export class EndpointLedger {
   #allocated(now: number): number {
     let tokens = 0;
     for (const lease of this.leases) {
-      const share = lease.firstTokenAt !== undefined || lease.estimateMs === 0 ? 1 : (now - lease.grantedAt) / lease.estimateMs;
+      const share =
+        lease.firstTokenAt !== undefined || lease.estimateMs === 0 ? 1 : (now - lease.grantedAt) / lease.estimateMs;
       tokens += lease.promptTokens * Math.min(1, Math.max(0, share));
     }
     return tokens;

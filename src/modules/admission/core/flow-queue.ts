@@ -76,7 +76,6 @@ export class FlowQueue<T extends Queued> {
     lane.flow.waiting -= 1;
     this.size -= 1;
     this.estimateMs = this.size === 0 ? 0 : this.estimateMs - item.estimateMs;
-    this.#floor = Math.max(this.#floor, this.#lowest() ?? lane.flow.counter);
     if (lane.head === undefined) this.#heaps[item.kind].remove(lane);
   }
 
@@ -94,6 +93,15 @@ export class FlowQueue<T extends Queued> {
   /** Whether a request of this class waits. */
   has(kind: WorkClass): boolean {
     return this.#heaps[kind].size > 0;
+  }
+
+  /** A tenant is served: nobody who comes back later starts behind where it stood. */
+  serve(tenant: string, cost: number): void {
+    const flow = this.flowOf(tenant);
+    const lowest = this.#lowest();
+    if (flow.waiting === 0) flow.counter = Math.max(flow.counter, lowest ?? this.#floor);
+    this.#floor = Math.max(this.#floor, Math.min(flow.counter, lowest ?? flow.counter));
+    this.charge(tenant, cost);
   }
 
   /** Adds service to a tenant's account, or takes some back. */
@@ -117,8 +125,9 @@ export class FlowQueue<T extends Queued> {
     return flow;
   }
 
-  flows(): IterableIterator<Flow> {
-    return this.#flows.values();
+  /** Service received, by tenant; a copy. */
+  service(): ReadonlyMap<string, number> {
+    return new Map([...this.#flows.values()].map(({ tenant, counter }) => [tenant, counter]));
   }
 
   /** Everyone who waits. */

@@ -12,7 +12,7 @@ export interface LeaseHooks {
   firstToken(held: Holding): void;
   /** `adjustment`: what its tenant is charged besides, in token equivalents; negative: given back. */
   release(held: Holding, adjustment: number): void;
-  retry(waiter: Waiter, listener: PoolListener): Ticket | undefined;
+  refused(held: Holding, listener: PoolListener): Ticket | undefined;
 }
 
 /** Who holds a place, and where. */
@@ -49,11 +49,6 @@ export class HeldLease implements Lease {
     this.#actual = virtualCost(promptTokens, completionTokens);
   }
 
-  refused(): void {
-    if (this.#held) this.holding.ledger.refuse(this.pool.now());
-    this.#actual = 0;
-  }
-
   release(): void {
     if (!this.#held) return;
     this.#held = false;
@@ -62,8 +57,10 @@ export class HeldLease implements Lease {
     this.pool.release(this.holding, Math.max(actual - charged, -MOST_REFUND * charged));
   }
 
-  retry(listener: PoolListener): Ticket | undefined {
-    return this.pool.retry(this.holding.waiter, listener);
+  refused(listener: PoolListener): Ticket | undefined {
+    if (!this.#held) return undefined;
+    this.#held = false;
+    return this.pool.refused(this.holding, listener);
   }
 
   /** Nobody counted: a request that ended in its prefill pays for the part that was computed, any other for all of it. */

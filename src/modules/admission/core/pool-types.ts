@@ -61,14 +61,12 @@ export interface Lease {
   firstToken(): void;
   /** What the engine counted. Given before `release`, the tenant is charged by it and the estimates learn. */
   settle(promptTokens: number, completionTokens: number): void;
-  /** The endpoint refused the connection: it is left alone for a while. */
-  refused(): void;
   release(): void;
   /**
-   * After `refused` and `release`: asks again, at the head of the queue. undefined: no other endpoint is ready, or it
-   * has been tried often enough.
+   * The endpoint refused the connection: it is left alone for a while, the place is given back, and the request asks
+   * again at the head of its queue. undefined: no other endpoint is ready, or it has been tried often enough.
    */
-  retry(listener: PoolListener): Ticket | undefined;
+  refused(listener: PoolListener): Ticket | undefined;
 }
 
 /** Someone who waits. `cancel` takes it out of the queue, at once and without a trace. */

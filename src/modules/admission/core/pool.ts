@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../../common/clock.js';
 import type { Candidate, PoolView } from './admission-tests.js';
+import { BandActivity } from './band-activity.js';
 import { EndpointChoice } from './endpoint-choice.js';
 import { EndpointLedger, type LeaseEntry } from './endpoint-ledger.js';
 import { FlowQueue } from './flow-queue.js';
@@ -7,16 +8,12 @@ import { Heap } from './heap.js';
 import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
-import { DrainRate, retryAfterSeconds } from './retry-after.js';
+import { DrainRate, queuedCount, queuedMs, retryAfterSeconds } from './retry-after.js';
+import { kvTokensOf, patienceMs, prefillEstimateMs, stretchOf } from './sizing.js';
 import { virtualCost } from './virtual-cost.js';
 import { Waiter } from './waiter.js';
 
-const KV_BLOCK_TOKENS = 16;
 const TICK_MS = 250;
-const TOP_BAND_AROUND_MS = 300_000;
-const STARVED_MS = 30_000;
-const STRETCH_PER_MS = 5000;
-const MOST_STRETCH = 6;
 const MOST_TRIES = 3;
 const NO_TICKET: Ticket = { cancel: () => undefined };
 
@@ -30,14 +27,11 @@ export class Pool {
   readonly held = new Map<TestName, number>();
   readonly #bands: FlowQueue<Waiter>[];
   readonly #deadlines = new Heap<Waiter>((a, b) => a.deadline < b.deadline);
-  readonly #lastGrantAt: number[];
-  readonly #inBand: number[];
+  readonly #activity: BandActivity;
   readonly #drain = new DrainRate();
   readonly #choice: EndpointChoice;
   #ordered: EndpointLedger[] = [];
   #inUse = 0;
-  #lastTopBandAt = -Infinity;
-  #lastLongAt = -Infinity;
   #tick: Timer | undefined;
   #draining = false;
   #pumping = false;
@@ -48,8 +42,7 @@ export class Pool {
     private readonly random: () => number,
   ) {
     this.#bands = policy.bands.map(() => new FlowQueue<Waiter>());
-    this.#lastGrantAt = policy.bands.map(() => clock.now());
-    this.#inBand = policy.bands.map(() => 0);
+    this.#activity = new BandActivity(policy.bands.length, clock.now());
     this.#choice = new EndpointChoice(policy);
   }
 
@@ -64,7 +57,8 @@ export class Pool {
   /** The endpoints that there are now. One that is new is empty; one that is gone takes no more requests. */
   setEndpoints(ids: readonly string[]): void {
     for (const id of this.endpoints.keys()) if (!ids.includes(id)) this.endpoints.delete(id);
-    for (const id of ids) if (!this.endpoints.has(id)) this.endpoints.set(id, new EndpointLedger(id, this.policy.slotsPerEndpoint));
+    for (const id of ids)
+      if (!this.endpoints.has(id)) this.endpoints.set(id, new EndpointLedger(id, this.policy.slotsPerEndpoint));
     this.#ordered = [...this.endpoints.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     this.#pump();
   }
@@ -83,11 +77,11 @@ export class Pool {
     const waiter = this.#waiterOf(request, listener, this.clock.now(), 0);
     const band = this.#bands[request.band];
     if (band === undefined) throw new RangeError(`no band ${request.band}`);
-    if (request.band === 0) this.#lastTopBandAt = this.clock.now();
+    this.#activity.asked(request.band, this.clock.now());
     if (this.#nobodyWaits() && this.#tryGrant(waiter)) return NO_TICKET;
     if (this.#draining) return this.#refuse(waiter, 'draining');
     if (band.size >= (this.policy.bands[request.band]?.capacity ?? 0)) return this.#refuse(waiter, 'queue-full');
-    return this.#wait(waiter, false);
+    return this.#wait(waiter);
   }
 
   /** From now on nobody waits: who would have to is refused, and so are those in the queue. */
@@ -99,33 +93,26 @@ export class Pool {
 
   /** Service that the tenants of a band have had, in token equivalents. */
   service(band: number): ReadonlyMap<string, number> {
-    const flows = this.#bands[band]?.flows() ?? [];
-    return new Map([...flows].map(({ tenant, counter }) => [tenant, counter]));
+    return this.#bands[band]?.service() ?? new Map<string, number>();
   }
 
   #waiterOf(request: PoolRequest, listener: PoolListener, since: number, tries: number): Waiter {
-    const estimateMs = this.#estimateMs(request);
-    const stretch = request.stretchable ? Math.min(MOST_STRETCH, Math.max(1, estimateMs / STRETCH_PER_MS)) : 1;
-    const ttlMs = (this.policy.bands[request.band]?.ttlMs ?? 0) * stretch;
-    const kind = this.policy.generates ? workClassOf(estimateMs) : 'light';
-    return new Waiter({ request, listener, kind, estimateMs, since, deadline: since + ttlMs, tries });
-  }
-
-  /** The prefill as the slowest endpoint would take it. */
-  #estimateMs({ promptTokens, cachedTokens }: PoolRequest): number {
-    if (!this.policy.generates) return 0;
-    let longest = 0;
-    for (const { rate } of this.#ordered) longest = Math.max(longest, rate.estimateMs(promptTokens - cachedTokens));
-    return longest;
+    const estimateMs = prefillEstimateMs(this.policy, this.#ordered, request);
+    const deadline = since + patienceMs(this.policy, request, estimateMs);
+    return new Waiter({ request, listener, kind: workClassOf(estimateMs), estimateMs, since, deadline, tries });
   }
 
   #nobodyWaits(): boolean {
     return this.#deadlines.size === 0;
   }
 
-  #wait(waiter: Waiter, front: boolean): Ticket {
+  #enter(waiter: Waiter, front: boolean): void {
     this.#bands[waiter.request.band]?.add(waiter, front);
     this.#deadlines.push(waiter);
+  }
+
+  #wait(waiter: Waiter): Ticket {
+    this.#enter(waiter, false);
     this.#pump();
     this.#startTick();
     return { cancel: () => this.#forget(waiter) };
@@ -171,10 +158,18 @@ export class Pool {
   #tryGrant(waiter: Waiter): boolean {
     const { request, kind, estimateMs } = waiter;
     const now = this.clock.now();
-    if (this.#inUse > 0 && this.#inUse + request.places > this.policy.limit) return this.#hold(waiter, 'limit', false, now);
-    const kvTokens = this.#kvTokens(request);
-    const candidate: Candidate = { band: request.band, kind, places: request.places, kvTokens, estimateMs, waitedMs: now - waiter.since };
-    const choice = this.#choice.choose(candidate, this.#view(now), this.#lastLongAt);
+    if (this.#inUse > 0 && this.#inUse + request.places > this.policy.limit)
+      return this.#hold(waiter, 'limit', false, now);
+    const kvTokens = kvTokensOf(this.policy, request);
+    const candidate: Candidate = {
+      band: request.band,
+      kind,
+      places: request.places,
+      kvTokens,
+      estimateMs,
+      waitedMs: now - waiter.since,
+    };
+    const choice = this.#choice.choose(candidate, this.#view(now), this.#activity.lastLongAt);
     if (choice.endpoint === undefined) return this.#hold(waiter, choice.heldBy, choice.gaugesAlone, now);
     this.#forget(waiter);
     this.#grant(waiter, choice.endpoint, kvTokens, now);
@@ -196,22 +191,10 @@ export class Pool {
       now,
       endpoints: this.#ordered,
       lane: this.#ordered.find(({ downUntil }) => now >= downUntil),
-      topBandAround: now - this.#lastTopBandAt < TOP_BAND_AROUND_MS,
+      topBandAround: this.#activity.topBandAround(now),
       longWaits: this.#bands.some((band) => band.has('long')),
-      starved: (band) => this.#isStarved(band, now),
+      starved: (band) => this.#activity.isStarved(band, this.#bands[band]?.candidates()[0], now),
     };
-  }
-
-  /** No grant for half a minute, nothing in flight, and its head past half its time. */
-  #isStarved(band: number, now: number): boolean {
-    if ((this.#inBand[band] ?? 0) > 0 || now - (this.#lastGrantAt[band] ?? now) < STARVED_MS) return false;
-    const head = this.#bands[band]?.candidates()[0];
-    return head !== undefined && now - head.since > (head.deadline - head.since) / 2;
-  }
-
-  #kvTokens({ promptTokens, outputTokens, places }: PoolRequest): number {
-    if (!this.policy.generates) return 0;
-    return Math.ceil((promptTokens + outputTokens * places) / KV_BLOCK_TOKENS) * KV_BLOCK_TOKENS;
   }
 
   #grant(waiter: Waiter, endpoint: EndpointLedger, kvTokens: number, now: number): void {
@@ -230,11 +213,9 @@ export class Pool {
     };
     endpoint.grant(entry);
     this.#inUse += entry.places;
-    this.#inBand[request.band] = (this.#inBand[request.band] ?? 0) + 1;
-    this.#lastGrantAt[request.band] = now;
-    if (kind === 'long') this.#lastLongAt = now;
+    this.#activity.granted(request.band, kind, now);
     const charged = virtualCost(request.promptTokens, request.outputTokens * request.places);
-    this.#bands[request.band]?.charge(request.tenant, charged);
+    this.#bands[request.band]?.serve(request.tenant, charged);
     waiter.listener.granted(new HeldLease(this.#hooks, { waiter, ledger: endpoint, entry, charged }));
   }
 
@@ -247,33 +228,43 @@ export class Pool {
     release: (held, adjustment) => {
       this.#release(held, adjustment);
     },
-    retry: (waiter, listener) => this.#retry(waiter, listener),
+    refused: (held, listener) => this.#refused(held, listener),
   };
 
   #release({ waiter, ledger, entry }: Holding, adjustment: number): void {
     const now = this.clock.now();
     ledger.release(entry, now);
     this.#inUse -= entry.places;
-    this.#inBand[entry.band] = (this.#inBand[entry.band] ?? 1) - 1;
+    this.#activity.released(entry.band);
     this.#drain.note(now);
     if (adjustment !== 0) this.#bands[entry.band]?.charge(waiter.tenant, adjustment);
     this.#pump();
   }
 
-  /** Back to the head of its queue, where another endpoint is ready and it has not been tried too often. */
-  #retry(waiter: Waiter, listener: PoolListener): Ticket | undefined {
+  /** Nothing of it has run: its tenant gets everything back, and it asks again in front of those that wait. */
+  #refused(held: Holding, listener: PoolListener): Ticket | undefined {
     const now = this.clock.now();
+    const { waiter } = held;
+    held.ledger.refuse(now);
     const another = this.#ordered.some(({ downUntil }) => now >= downUntil);
-    if (!another || waiter.tries + 1 >= MOST_TRIES) return undefined;
+    if (!another || waiter.tries + 1 >= MOST_TRIES) {
+      this.#release(held, -held.charged);
+      return undefined;
+    }
     const again = this.#waiterOf(waiter.request, listener, waiter.since, waiter.tries + 1);
-    return this.#wait(again, true);
+    // In the queue before the place is free, or somebody else would take it.
+    this.#enter(again, true);
+    this.#release(held, -held.charged);
+    this.#startTick();
+    return { cancel: () => this.#forget(again) };
   }
 
   #retryAfter(band: number): number {
-    const queuedMs = this.#bands.slice(0, band + 1).reduce((sum, queue) => sum + queue.estimateMs, 0);
-    const queued = this.#bands.slice(0, band + 1).reduce((sum, queue) => sum + queue.size, 0);
-    const drainMs = this.#drain.msFor(queued, this.clock.now());
-    const workMs = Math.max(queuedMs / Math.max(1, this.#ordered.length), drainMs);
+    const ahead = this.#bands.slice(0, band + 1);
+    const workMs = Math.max(
+      queuedMs(ahead) / Math.max(1, this.#ordered.length),
+      this.#drain.msFor(queuedCount(ahead), this.clock.now()),
+    );
     return retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random());
   }
 
@@ -295,17 +286,21 @@ export class Pool {
   /** Ends the waits that have lasted too long. */
   #expire(): void {
     const now = this.clock.now();
-    for (let first = this.#deadlines.peek(); first !== undefined && first.deadline <= now; first = this.#deadlines.peek()) {
+    for (
+      let first = this.#deadlines.peek();
+      first !== undefined && first.deadline <= now;
+      first = this.#deadlines.peek()
+    ) {
       this.#leave(first, 'queue-timeout');
     }
     const maxParkMs = this.policy.gauges?.maxParkMs;
     if (maxParkMs === undefined) return;
     for (const band of this.#bands) {
       for (const head of band.candidates()) {
-        const stretch = (head.deadline - head.since) / (this.policy.bands[head.request.band]?.ttlMs ?? 1);
-        if (head.gaugeHeldSince !== undefined && now - head.gaugeHeldSince >= maxParkMs * stretch) this.#leave(head, 'engine-saturated');
+        const patience = maxParkMs * stretchOf(head.request, head.estimateMs);
+        if (head.gaugeHeldSince !== undefined && now - head.gaugeHeldSince >= patience)
+          this.#leave(head, 'engine-saturated');
       }
     }
   }
 }
-

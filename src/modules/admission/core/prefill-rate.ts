@@ -11,7 +11,8 @@ const LEARN = 0.1;
 const LIGHT_BELOW_MS = 4000;
 const LONG_ABOVE_MS = 20_000;
 
-const classOf = (tokens: number): number => Math.min(CLASSES - 1, Math.max(0, Math.round(Math.log2(Math.max(1, tokens) / 1000))));
+const classOf = (tokens: number): number =>
+  Math.min(CLASSES - 1, Math.max(0, Math.round(Math.log2(Math.max(1, tokens) / 1000))));
 
 /** How fast one engine prefills, by the size of the prompt: learned from requests that had the prefill to themselves. */
 export class PrefillRate {

@@ -17,7 +17,8 @@ export class DrainRate {
   note(now: number): void {
     if (this.#lastAt !== undefined) {
       const interval = now - this.#lastAt;
-      this.#intervalMs = this.#intervalMs === undefined ? interval : this.#intervalMs + LEARN * (interval - this.#intervalMs);
+      this.#intervalMs =
+        this.#intervalMs === undefined ? interval : this.#intervalMs + LEARN * (interval - this.#intervalMs);
     }
     this.#lastAt = now;
   }
@@ -28,3 +29,15 @@ export class DrainRate {
     return count * Math.max(this.#intervalMs, count > 0 ? Math.min(now - this.#lastAt, this.#intervalMs * 4) : 0);
   }
 }
+
+interface Queue {
+  readonly size: number;
+  readonly estimateMs: number;
+}
+
+/** Milliseconds of prefill that wait in these queues. */
+export const queuedMs = (queues: readonly Queue[]): number =>
+  queues.reduce((sum, { estimateMs }) => sum + estimateMs, 0);
+
+/** Requests that wait in these queues. */
+export const queuedCount = (queues: readonly Queue[]): number => queues.reduce((sum, { size }) => sum + size, 0);

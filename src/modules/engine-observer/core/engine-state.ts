@@ -18,8 +18,8 @@ export class EngineState {
   #failures = 0;
   #staleCount = 0;
   #bootMark: string | undefined;
-  /** Starts that only a falling counter betrayed. */
-  #resets = 0;
+  #boots = 0;
+  #bootId = '';
   #slots: number | undefined;
 
   constructor(private readonly policy: EngineStatePolicy) {}
@@ -46,15 +46,12 @@ export class EngineState {
   }
 
   succeed({ gauges, bootMark }: EngineReading, takenAtMs: number): void {
-    if (this.#hasRestarted(gauges, bootMark)) this.#slots = undefined;
+    if (this.#snapshot === undefined || this.#hasRestarted(gauges, bootMark)) this.#beginBoot(bootMark);
+    this.#bootMark ??= bootMark;
     this.#failures = 0;
     this.#learnSlots(gauges);
-    this.#snapshot = {
-      ...gauges,
-      ...(this.#slots === undefined ? {} : { slots: this.#slots }),
-      bootId: `${this.#bootMark ?? 'boot'}#${this.#resets}`,
-      takenAtMs,
-    };
+    const learned = this.#slots === undefined ? {} : { slots: this.#slots };
+    this.#snapshot = { ...gauges, ...learned, bootId: this.#bootId, takenAtMs };
   }
 
   /** true: this failure turned it stale. */
@@ -65,14 +62,17 @@ export class EngineState {
     return turned;
   }
 
-  /** A page without its mark is no new start: only where there never was one do the counters tell. */
+  /** Where one of the two pages has no mark, the counters tell. */
   #hasRestarted(gauges: EngineGauges, bootMark: string | undefined): boolean {
-    const before = this.#bootMark;
-    this.#bootMark = bootMark ?? before;
-    if (before !== undefined && bootMark !== undefined) return before !== bootMark;
-    const fallen = hasFallen(this.#snapshot, gauges);
-    if (fallen) this.#resets += 1;
-    return fallen;
+    if (this.#bootMark !== undefined && bootMark !== undefined) return this.#bootMark !== bootMark;
+    return hasFallen(this.#snapshot, gauges);
+  }
+
+  #beginBoot(bootMark: string | undefined): void {
+    this.#boots += 1;
+    this.#bootMark = bootMark;
+    this.#bootId = `${bootMark ?? 'unmarked'}#${this.#boots}`;
+    this.#slots = undefined;
   }
 
   /** An engine that lets requests wait runs as many as it can. */

@@ -6,7 +6,7 @@ export interface PageHead {
   readonly status: number;
   /** In lower case, '' where there is none. */
   readonly contentType: string;
-  header(name: string): string | undefined;
+  readonly header: (name: string) => string | undefined;
 }
 
 /** How a page was judged. */

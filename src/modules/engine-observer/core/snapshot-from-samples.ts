@@ -1,5 +1,11 @@
 import { COUNTERS, type CounterName, type EngineGauges, type EngineReading } from './engine-snapshot.js';
-import { PROCESS_START, type CapacitySource, type GaugeTable, type SeriesSource, type ShareSource } from './gauge-table.js';
+import {
+  PROCESS_START,
+  type CapacitySource,
+  type GaugeTable,
+  type SeriesSource,
+  type ShareSource,
+} from './gauge-table.js';
 import type { Sample } from './parse-sample.js';
 import { countUnusable, ofServedModel, SchedulerSeries, type BySchedulerValues } from './scheduler-series.js';
 
@@ -74,21 +80,28 @@ function countersFrom(table: GaugeTable, series: SchedulerSeries): Partial<Unche
 /** Of the first source that every scheduler has a number for. */
 function firstSum(series: SchedulerSeries, sources: readonly SeriesSource[]): number | undefined {
   for (const { family, label, plus = [] } of sources) {
-    const total = totalOf(series.valuesOf(family, label));
-    if (total === undefined) continue;
-    return sum([total, ...plus.map((more) => totalOf(series.valuesOf(more)) ?? 0)]);
+    const parts = [
+      series.valuesOf(family, label),
+      ...plus.filter((more) => series.has(more)).map((more) => series.valuesOf(more)),
+    ];
+    const total = totalOf(parts.map(totalOfSchedulers));
+    if (total !== undefined) return total;
   }
   return undefined;
 }
 
+const totalOfSchedulers = (values: BySchedulerValues): number | undefined => totalOf([...values.values()]);
+
 /** A sum with a hole in it would be too small, so there is none. */
-function totalOf(values: BySchedulerValues): number | undefined {
-  const all = [...values.values()];
-  const usable = all.filter((value) => value !== undefined);
-  return all.length === 0 || usable.length < all.length ? undefined : sum(usable);
+function totalOf(parts: readonly (number | undefined)[]): number | undefined {
+  const usable = parts.filter((part) => part !== undefined);
+  return parts.length === 0 || usable.length < parts.length ? undefined : sum(usable);
 }
 
-function firstUsable<Source>(sources: readonly Source[], read: (source: Source) => readonly number[]): readonly number[] {
+function firstUsable<Source>(
+  sources: readonly Source[],
+  read: (source: Source) => readonly number[],
+): readonly number[] {
   return sources.map(read).find((values) => values.length > 0) ?? [];
 }
 

@@ -82,7 +82,12 @@ const ENGINE_FIELDS = ['accept', 'user-agent', 'traceparent', 'tracestate'] as c
 /** The fields named in `Connection`, lower case (RFC 9110 section 7.6.1). */
 function connectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined;
-  return new Set(connection.toLowerCase().split(',').map((name) => name.trim()));
+  return new Set(
+    connection
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
 }
 
 /** The request fields that this file reads, lower-case names. */
@@ -128,8 +133,7 @@ export function engineRequestHeaders(fields: RequestFields, peer: Peer, requestI
 
 /**
  * What a plain upstream is sent: every field but those of the connection, of credentials, of identity, routing and
- * forwarding, in dash or underscore spelling. `forward` names credentials that may cross after all; `withheld` the fields
- * by which this gateway is told who calls.
+ * forwarding, in dash or underscore spelling. `forward` names credentials that may cross after all.
  */
 export function proxyRequestHeaders(
   raw: readonly string[],
@@ -137,25 +141,32 @@ export function proxyRequestHeaders(
   peer: Peer,
   requestId: string,
   forward: readonly string[] | undefined,
-  withheld?: ReadonlySet<string>,
 ): string[] {
   const named = connectionNames(single(fields['connection']));
   const out: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] ?? '').toLowerCase();
-    const allowed = forward?.includes(name) === true ? !isOfConnection(name, named) : !staysHere(name, named, withheld);
+    const allowed = forward?.includes(name) === true ? !isOfConnection(name, named) : !staysHere(name, named);
     if (allowed) out.push(name, raw[i + 1] ?? '');
   }
   out.push('x-request-id', requestId, ...forwardingFields(fields, peer));
   return out;
 }
 
-function staysHere(name: string, named: ReadonlySet<string> | undefined, withheld: ReadonlySet<string> | undefined): boolean {
-  // Servers behind CGI and its heirs take both spellings for one.
-  const spelled = name.replaceAll('_', '-');
+function staysHere(name: string, named: ReadonlySet<string> | undefined): boolean {
+  const spelled = dashed(name);
   if (HOP_BY_HOP.has(spelled) || isOfConnection(name, named)) return true;
-  return NEVER_UP.has(spelled) || NEVER_UP_FAMILY.test(spelled) || withheld?.has(spelled) === true;
+  return NEVER_UP.has(spelled) || NEVER_UP_FAMILY.test(spelled);
 }
+
+/** Raw fields without those of the given names, which are in lower case with dashes. */
+export function withoutFields(raw: readonly string[], names: ReadonlySet<string>): readonly string[] {
+  const isHidden = (index: number): boolean => names.has(dashed((raw[index - (index % 2)] ?? '').toLowerCase()));
+  return raw.some((_, index) => isHidden(index)) ? raw.filter((_, index) => !isHidden(index)) : raw;
+}
+
+/** Servers behind CGI and its heirs take both spellings of a name for one. */
+export const dashed = (name: string): string => name.replaceAll('_', '-');
 
 const isOfConnection = (name: string, named: ReadonlySet<string> | undefined): boolean =>
   named?.has(name) === true && !NEEDED_UP.has(name);

@@ -3,6 +3,7 @@ import type { ScannedRequest } from './scan-request.js';
 
 export const MAX_MODEL_BYTES = 256;
 const QUOTED_CHARACTERS = 64;
+const LISTED_MODELS = 12;
 /** Some clients decide by these words in a message whether they try again. */
 const LOADED_WORDS = /billing|quota|overloaded|rate.?limit|timeout|server_error/i;
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -53,7 +54,22 @@ function quoted(model: string): string {
 }
 
 const missingModel = (detail: string, validModels: readonly string[]): GatewayProblem =>
-  new GatewayProblem('missing-model', { detail, param: 'model', extensions: { valid_models: validModels } });
+  new GatewayProblem('missing-model', {
+    detail: detail + listed(validModels),
+    param: 'model',
+    extensions: { valid_models: validModels },
+  });
 
 const refusedModel = (detail: string, validModels: readonly string[]): GatewayProblem =>
-  new GatewayProblem('unknown-model', { detail, param: 'model', extensions: { valid_models: validModels } });
+  new GatewayProblem('unknown-model', {
+    detail: detail + listed(validModels),
+    param: 'model',
+    extensions: { valid_models: validModels },
+  });
+
+/** SDKs show the message and nothing else of an error: so it says what there is, as far as that is readable. */
+function listed(validModels: readonly string[]): string {
+  const shown = validModels.slice(0, LISTED_MODELS).map((model) => JSON.stringify(model));
+  if (shown.length === 0) return ' No model is served here.';
+  return ` Served here: ${shown.join(', ')}${validModels.length > shown.length ? ', …' : '.'}`;
+}

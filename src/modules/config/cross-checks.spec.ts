@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ConfigFaults, parseConfig } from '../load-config.js';
+import { ConfigFaults, parseConfig } from './load-config.js';
 
 const example = readFileSync('config/gateway.yaml', 'utf8');
 type Edit = readonly [from: string | RegExp, to: string];
