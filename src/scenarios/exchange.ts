@@ -93,18 +93,21 @@ export class Exchange implements PoolListener {
   }
 
   private onRefusedConnection(lease: Lease): void {
-    lease.refused();
-    this.giveBack(lease);
-    const ticket = lease.retry(this);
+    this.noteReleased(lease);
+    const ticket = lease.refused(this);
     if (ticket === undefined) this.end('failed');
     else this.keep(ticket);
   }
 
   private giveBack(lease: Lease): void {
-    if (this.lease === lease) this.lease = undefined;
-    // First the watch: what the release makes room for is granted before `release` returns.
-    this.terms.watch.released(this.job, lease.endpoint);
+    this.noteReleased(lease);
     lease.release();
+  }
+
+  /** Before the release: what it makes room for is granted before it returns. */
+  private noteReleased(lease: Lease): void {
+    this.lease = undefined;
+    this.terms.watch.released(this.job, lease.endpoint);
   }
 
   /** The client hangs up. Its place stays taken until the engine has let go of it. */

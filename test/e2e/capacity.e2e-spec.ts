@@ -71,13 +71,13 @@ describe('capacity', () => {
   const chatWith = (members: string): RequestParts => ({ ...chatRequest(), body: `{"model":"demo-chat","messages":[{"role":"user","content":"hi"}],${members}}` });
   const HEAVY: readonly (readonly [string, RequestParts | Buffer, number])[] = [
     ['a megabyte of prompt', chatRequest({ filler: 'x'.repeat(1_000_000) }), 200],
-    ['30,000 messages', chatRequest({ messages: Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'hi' })) }), 200],
-    ['100,000 members', chatWith(Array.from({ length: 60_000 }, (_, at) => `"m${String(at)}":1`).join(',')), 200],
+    ['20,000 messages', chatRequest({ messages: Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'hi' })) }), 200],
+    ['60,000 members', chatWith(Array.from({ length: 60_000 }, (_, at) => `"m${String(at)}":1`).join(',')), 200],
     ['a number of 300,000 digits', chatWith(`"n":${'9'.repeat(300_000)}`), 200],
     ['escapes alone', chatWith(`"e":"${'\\u0041'.repeat(160_000)}"`), 200],
     ['deep nesting', chatWith(`"d":${nested(400)}`), 200],
     ['deeper nesting, unclosed', chatWith(`"d":${'['.repeat(500_000)}`), 400],
-    ['a megabyte in chunks of a byte', byteChunks(1_000_000), 200],
+    ['a body in 100,000 chunks of a byte', byteChunks(100_000), 200],
   ];
 
   it.each(HEAVY)('L3 stands still for less than 50 ms over %s, and keeps nothing of it', async (_, request, expected) => {
@@ -179,7 +179,7 @@ describe('capacity', () => {
     const refusal = await client.response();
     expectProblem(refusal, 503);
     expect(refusal.header('retry-after')).toMatch(/^\d+$/);
-    expect(await world.engine.requests).toHaveLength(0);
+    expect(world.engine.requests).toHaveLength(0);
     await limitFiles(4096);
     client.send(requestBytes(chatRequest()));
     expect((await client.response()).status).toBe(200);

@@ -27,7 +27,7 @@ describe('clients that are slow', () => {
         upstream: { engine: 'ollama' },
         models: [
           { id: 'demo-embed', upstream: 'engine', operations: ['embeddings'] },
-          ...Array.from({ length: 1500 }, (_, at) => ({ id: `model-${String(at)}`, upstream: 'engine', operations: ['chat' as const] })),
+          ...Array.from({ length: 1500 }, (_, at) => ({ id: `model-${String(at)}-${'x'.repeat(200)}`, upstream: 'engine', operations: ['chat' as const] })),
         ],
         proxies: [
           { prefix: '/files', upstream: 'engine' },

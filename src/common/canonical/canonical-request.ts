@@ -12,6 +12,7 @@ export interface CanonicalRequest {
   readonly maxOutputTokens: number | undefined;
   /** How many sequences the engine will run for it: `n` or `best_of`, times the prompts of a list. */
   readonly choices: number;
-  /** Bytes of prompt, from which tokens are estimated. */
+  /** Bytes of prompt, from which tokens are estimated; those of images left out. */
   readonly promptBytes: number;
+  readonly images: number;
 }

@@ -1,21 +1,43 @@
 import fc from 'fast-check';
 import { FakeClock } from '../../../test/support/fake-clock.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
-import type { Principal } from '../../common/principal.js';
-import { SlotController, type AdmissionPolicy, type Slot } from './slot-controller.js';
+import type { Endpoint } from '../engine-observer/endpoint.js';
+import type { AdmissionPolicy } from './pool-policy.js';
+import { SlotController, type EngineView, type SlotRequest } from './slot-controller.js';
+import type { Slot } from './slot.js';
 
 const policy: AdmissionPolicy = {
   retryAfterMs: 5000,
+  strictReserve: false,
+  defaultBand: 'gold',
   bands: [
-    { name: 'gold', capacity: 2, ttlMs: 1000 },
-    { name: 'bronze', capacity: 2, ttlMs: 3000 },
+    { name: 'gold', ceiling: 1, capacity: 2, ttlMs: 1000 },
+    { name: 'bronze', ceiling: 1, capacity: 2, ttlMs: 3000 },
   ],
+};
+
+const endpoint: Endpoint = {
+  id: '127.0.0.1:80',
+  upstream: 'up',
+  origin: 'http://127.0.0.1:80',
+  authority: 'up:80',
+  state: 'unobserved',
+  snapshot: undefined,
+  degraded: false,
+  faults: {} as Endpoint['faults'],
+  staleCount: 0,
+};
+const engines: EngineView = {
+  endpoints: () => [endpoint],
+  onEndpoints: () => undefined,
+  onSnapshot: () => undefined,
 };
 
 class Client {
   readonly #abort = new AbortController();
   readonly signal = this.#abort.signal;
   gone = false;
+  committed = false;
 
   leave(): void {
     this.gone = true;
@@ -23,14 +45,25 @@ class Client {
   }
 }
 
-const caller = (band: string): Principal => ({ tenant: 'acme', band, scopes: undefined });
+const asked = (band: string): SlotRequest => ({
+  upstream: 'up',
+  caller: { tenant: 'acme', band, scopes: undefined },
+  request: undefined,
+  contextLength: 0,
+});
 
 function world(limit: number, of: AdmissionPolicy = policy) {
   const clock = new FakeClock();
-  const slots = new SlotController(of, [{ name: 'up', slots: { limit } }], clock);
+  const slots = new SlotController(
+    of,
+    [{ name: 'up', engine: 'http', slots: { limit, perEndpoint: limit } }],
+    engines,
+    clock,
+    () => 0,
+  );
   const served: string[] = [];
   const ask = (name: string, band = 'gold', client = new Client()): Promise<Slot | Error> =>
-    slots.acquire('up', caller(band), client).then(
+    slots.acquire(asked(band), client).then(
       (slot) => {
         served.push(name);
         return slot;
@@ -99,7 +132,7 @@ describe('SlotController', () => {
     clock.advance(1000);
     expect(await late).toMatchObject({ code: 'queue-timeout' });
     free(first);
-    expect(await patient).toMatchObject({ waitedMs: 1000 });
+    expect(((await patient) as Slot).waitedMs).toBe(1000);
   });
 
   it('forgets a client that leaves while it waits', async () => {
@@ -142,8 +175,20 @@ describe('SlotController', () => {
     slots.drain();
     expect(await waiting).toMatchObject({ code: 'draining', options: { retryAfterSeconds: 5 } });
     expect(await ask('late')).toMatchObject({ code: 'draining' });
+    await settled();
     free(first);
-    expect(await ask('lucky')).toMatchObject({ waitedMs: 0 });
+    expect(((await ask('lucky')) as Slot).waitedMs).toBe(0);
+  });
+
+  it('lets who has been sent a heartbeat keep its place in a drain', async () => {
+    const { take, ask, slots } = world(1);
+    const first = await take('a');
+    const client = new Client();
+    client.committed = true;
+    const parked = ask('parked', 'gold', client);
+    slots.drain();
+    free(first);
+    expect(await parked).not.toBeInstanceOf(Error);
   });
 
   it('keeps its counts under any schedule of arrivals, ends, departures and time', async () => {
@@ -170,7 +215,7 @@ async function runSchedule(limit: number, acts: readonly Act[]): Promise<void> {
     if (act.do === 'ask') {
       const client = new Client();
       clients.push(client);
-      slots.acquire('up', caller(act.band), client).then(
+      slots.acquire(asked(act.band), client).then(
         (slot) => held.push(slot),
         () => (ended += 1),
       );

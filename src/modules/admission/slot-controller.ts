@@ -1,215 +1,122 @@
-import type { Clock, Timer } from '../../common/clock.js';
-import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { CanonicalRequest } from '../../common/canonical/canonical-request.js';
+import type { Usage } from '../../common/canonical/usage.js';
+import type { Clock } from '../../common/clock.js';
 import type { Principal } from '../../common/principal.js';
+import type { Endpoint } from '../engine-observer/endpoint.js';
+import { Pool } from './core/pool.js';
+import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
+import { TokenEstimates } from './core/token-estimates.js';
+import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
+import { HeldSlot, leaseFor, type Departing, type Slot } from './slot.js';
+import { poolSnapshot, type UpstreamSnapshot } from './upstream-snapshot.js';
 
-/** The part of the configuration that admission reads. */
-export interface AdmissionPolicy {
-  readonly retryAfterMs: number;
-  /** Highest first. */
-  readonly bands: readonly BandPolicy[];
+/** Which engines there are, and what they say of themselves. */
+export interface EngineView {
+  endpoints(upstream: string): readonly Endpoint[];
+  onEndpoints(listener: (upstream: string) => void): void;
+  /** Calls back after every good poll, and when an engine has turned stale. */
+  onSnapshot(listener: (endpoint: Endpoint) => void): void;
 }
 
-export interface BandPolicy {
-  readonly name: string;
-  /** Requests that may wait, for one upstream. */
-  readonly capacity: number;
-  readonly ttlMs: number;
-}
-
-export interface UpstreamSlots {
-  readonly name: string;
-  readonly slots: { readonly limit: number };
-}
-
-/** A held place on one upstream. Disposing it twice frees it once. */
-export interface Slot extends Disposable {
+/** Who asks for a slot, on which upstream, and what for. */
+export interface SlotRequest {
   readonly upstream: string;
-  /** Milliseconds that the request waited for it; 0: it did not have to. */
-  readonly waitedMs: number;
-}
-
-/** Somebody who may leave while waiting. The signal is asked for only when there is a wait. */
-export interface Departing {
-  readonly gone: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** What one upstream's queue looks like. */
-export interface UpstreamSnapshot {
-  readonly upstream: string;
-  readonly inUse: number;
-  readonly limit: number;
-  readonly waiting: readonly { readonly band: string; readonly depth: number }[];
-}
-
-interface Waiter {
-  grant(): void;
-  refuse(problem: GatewayProblem): void;
+  readonly caller: Principal;
+  /** What the engine will be asked; undefined: the upstream is none, and the request takes one place. */
+  readonly request: CanonicalRequest | undefined;
+  /** Tokens of prompt and answer together that the model holds. */
+  readonly contextLength: number;
 }
 
 /**
- * Grants slots, keyed by upstream: never more than its limit, higher bands first, in order of arrival within a band.
- * One instance serves every dialect.
+ * Grants slots, keyed by upstream and shared by every dialect: bands from high to low, tenants by the service they
+ * have had, on the engine that has the least to do, never more than it can hold.
  */
 export class SlotController {
   readonly #pools: ReadonlyMap<string, Pool>;
-  #draining = false;
+  readonly #estimates = new TokenEstimates();
+  readonly #bands: ReadonlyMap<string, number>;
 
   constructor(
-    private readonly policy: AdmissionPolicy,
-    upstreams: readonly UpstreamSlots[],
+    policy: AdmissionPolicy,
+    upstreams: readonly UpstreamPolicy[],
+    private readonly engines: EngineView,
     private readonly clock: Clock,
+    random: () => number = Math.random,
   ) {
-    this.#pools = new Map(upstreams.map(({ name, slots }) => [name, new Pool(name, slots.limit, policy.bands.length)]));
+    this.#bands = new Map(policy.bands.map(({ name }, index) => [name, index]));
+    this.#pools = new Map(upstreams.map((one) => [one.name, new Pool(poolPolicyOf(policy, one), clock, random)]));
+    for (const { name } of upstreams) this.#setEndpoints(name);
+    engines.onEndpoints((upstream) => this.#setEndpoints(upstream));
+    engines.onSnapshot(({ upstream, id, state, snapshot }) => {
+      this.#pools.get(upstream)?.read(id, state === 'stale' ? undefined : snapshot);
+    });
   }
 
   /**
    * Settles with a slot, at once where one is free. Rejects with a GatewayProblem (`queue-full`, `queue-timeout`,
-   * `draining`), or with the signal's reason if the caller leaves; then nothing waits any more.
+   * `engine-saturated`, `draining`), or with the client's reason if it leaves; then nothing waits any more.
    */
-  acquire(upstream: string, caller: Principal, client: Departing): Promise<Slot> {
-    const pool = this.#pools.get(upstream);
-    if (pool === undefined) return Promise.reject(new Error(`no upstream is called ${upstream}`));
-    if (client.gone) return Promise.reject(client.signal.reason as Error);
-    if (pool.isOpen()) return Promise.resolve(pool.take(0));
-    if (this.#draining) return Promise.reject(drainingProblem(this.policy));
-    const band = this.#bandOf(caller);
-    if (pool.depth(band.index) >= band.policy.capacity) return Promise.reject(this.#queueFull(band.policy));
-    return this.#wait(pool, band, client.signal);
+  async acquire(asked: SlotRequest, client: Departing): Promise<Slot> {
+    const pool = this.#pools.get(asked.upstream);
+    if (pool === undefined) throw new Error(`no upstream is called ${asked.upstream}`);
+    if (client.gone) throw client.signal.reason as Error;
+    const request = this.#poolRequest(asked, pool.policy);
+    const lease = await leaseFor(client, asked.caller.band, (listener) => pool.enqueue(request, listener));
+    if (lease === undefined) throw new Error('a pool always says whether one has to wait');
+    return this.#slotOf(asked, lease);
   }
 
-  /** Who runs and who waits; a copy. */
+  /** What of each upstream's slots is taken, and who waits; a copy. */
   snapshot(): readonly UpstreamSnapshot[] {
-    return [...this.#pools.values()].map((pool) => ({
-      upstream: pool.name,
-      inUse: pool.inUse,
-      limit: pool.limit,
-      waiting: this.policy.bands.map(({ name }, index) => ({ band: name, depth: pool.depth(index) })),
-    }));
+    const now = this.clock.now();
+    return [...this.#pools.values()].map((pool) => poolSnapshot(pool, now));
   }
 
-  /** From now on nobody waits: who finds no free slot is turned away, and so are those in the queue. */
+  /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */
   drain(): void {
-    this.#draining = true;
-    for (const pool of this.#pools.values()) pool.refuseAll(drainingProblem(this.policy));
+    for (const pool of this.#pools.values()) pool.drain();
   }
 
-  #bandOf(caller: Principal): { index: number; policy: BandPolicy } {
-    const found = this.policy.bands.findIndex(({ name }) => name === caller.band);
-    const index = found < 0 ? this.policy.bands.length - 1 : found;
-    const policy = this.policy.bands[index];
-    if (policy === undefined) throw new Error('no bands are configured');
-    return { index, policy };
+  #slotOf(asked: SlotRequest, lease: Lease): Slot {
+    const { request, caller, upstream } = asked;
+    const learn = (usage: Usage): void => {
+      if (request !== undefined) this.#estimates.learn(request, caller.tenant, usage);
+    };
+    return new HeldSlot(lease, { endpointOf: (id) => this.#endpointOf(upstream, id), learn, band: caller.band });
   }
 
-  #wait(pool: Pool, band: { index: number; policy: BandPolicy }, signal: AbortSignal): Promise<Slot> {
-    return new Promise((resolve, reject) => {
-      const since = this.clock.now();
-      const leave = (error: Error): void => {
-        pool.remove(band.index, waiter);
-        done();
-        reject(error);
+  #endpointOf(upstream: string, id: string): Endpoint | undefined {
+    return this.engines.endpoints(upstream).find((endpoint) => endpoint.id === id);
+  }
+
+  #poolRequest({ caller, request, contextLength }: SlotRequest, policy: PoolPolicy): PoolRequest {
+    const band = this.#bands.get(caller.band) ?? policy.bands.length - 1;
+    if (request === undefined) {
+      return {
+        tenant: caller.tenant,
+        band,
+        places: 1,
+        promptTokens: 1,
+        cachedTokens: 0,
+        outputTokens: 0,
+        stretchable: false,
       };
-      const onAbort = (): void => leave(signal.reason as Error);
-      const timer: Timer = this.clock.after(band.policy.ttlMs, () => leave(timedOut(band.policy)));
-      const done = (): void => {
-        timer.cancel();
-        signal.removeEventListener('abort', onAbort);
-      };
-      const waiter: Waiter = {
-        grant: () => {
-          done();
-          resolve(pool.take(this.clock.now() - since));
-        },
-        refuse: (problem) => {
-          done();
-          reject(problem);
-        },
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      pool.enqueue(band.index, waiter);
-    });
-  }
-
-  #queueFull(band: BandPolicy): GatewayProblem {
-    return new GatewayProblem('queue-full', {
-      detail: `All slots are taken and ${band.capacity} requests of band ${band.name} wait already: overloaded.`,
-      retryAfterSeconds: Math.ceil(this.policy.retryAfterMs / 1000),
-    });
-  }
-}
-
-const timedOut = (band: BandPolicy): GatewayProblem =>
-  new GatewayProblem('queue-timeout', {
-    detail: `No slot came free within the ${band.ttlMs / 1000} s that band ${band.name} waits (timeout).`,
-  });
-
-const drainingProblem = (policy: AdmissionPolicy): GatewayProblem =>
-  new GatewayProblem('draining', {
-    detail: 'This gateway is shutting down and overloaded by that: another one will take the request.',
-    retryAfterSeconds: Math.ceil(policy.retryAfterMs / 1000),
-  });
-
-/** The places of one upstream, and who waits for one. */
-class Pool {
-  inUse = 0;
-  readonly #queues: Set<Waiter>[];
-
-  constructor(
-    readonly name: string,
-    readonly limit: number,
-    bandCount: number,
-  ) {
-    this.#queues = Array.from({ length: bandCount }, () => new Set<Waiter>());
-  }
-
-  /** A newcomer may have a slot without passing anyone. */
-  isOpen(): boolean {
-    return this.inUse < this.limit && this.#queues.every((queue) => queue.size === 0);
-  }
-
-  depth(band: number): number {
-    return this.#queues[band]?.size ?? 0;
-  }
-
-  take(waitedMs: number): Slot {
-    this.inUse += 1;
-    let held = true;
+    }
+    const { promptTokens, outputTokens } = this.#estimates.estimate(request, caller.tenant, contextLength);
+    const places = Math.min(request.choices, policy.slotsPerEndpoint);
     return {
-      upstream: this.name,
-      waitedMs,
-      [Symbol.dispose]: () => {
-        if (!held) return;
-        held = false;
-        this.inUse -= 1;
-        this.#grantNext();
-      },
+      tenant: caller.tenant,
+      band,
+      places,
+      promptTokens,
+      cachedTokens: 0,
+      outputTokens,
+      stretchable: request.stream,
     };
   }
 
-  enqueue(band: number, waiter: Waiter): void {
-    this.#queues[band]?.add(waiter);
-  }
-
-  remove(band: number, waiter: Waiter): void {
-    this.#queues[band]?.delete(waiter);
-  }
-
-  refuseAll(problem: GatewayProblem): void {
-    for (const queue of this.#queues) {
-      const waiting = [...queue];
-      queue.clear();
-      for (const waiter of waiting) waiter.refuse(problem);
-    }
-  }
-
-  #grantNext(): void {
-    for (const queue of this.#queues) {
-      for (const waiter of queue) {
-        if (this.inUse >= this.limit) return;
-        queue.delete(waiter);
-        waiter.grant();
-      }
-    }
+  #setEndpoints(upstream: string): void {
+    this.#pools.get(upstream)?.setEndpoints(this.engines.endpoints(upstream).map(({ id }) => id));
   }
 }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Client, type Dispatcher } from 'undici';
+import { Client, errors, type Dispatcher } from 'undici';
 import type { Clock } from '../../common/clock.js';
 import type { EndpointPlace } from './core/endpoint-place.js';
 import type { PageHead, PageReader, PageVerdict } from './core/page-reader.js';
@@ -128,10 +128,10 @@ function headOf({ statusCode, headers }: Dispatcher.ResponseData): PageHead {
 const failed = (fault: ScrapeFault, detail: string): PageVerdict => ({ ok: false, fault, detail, skipped: {} });
 
 function faultFrom(error: unknown): ScrapeFault {
+  if (error instanceof errors.HTTPParserError) return 'bad_content';
   const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'oversize';
-  if (code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return 'bad_content';
   return 'connect';
 }
 

@@ -54,7 +54,7 @@ export class EngineRegistry {
     this.#endpointListeners.push(listener);
   }
 
-  /** Calls back after every good poll. */
+  /** Calls back after every good poll, and when an engine has turned stale. */
   onSnapshot(listener: (endpoint: Endpoint) => void): void {
     this.#snapshotListeners.push(listener);
   }

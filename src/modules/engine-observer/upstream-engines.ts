@@ -126,7 +126,7 @@ export class UpstreamEngines {
       return { endpoint: unobserved(this.upstream, place), observed: undefined };
     const { clock, openClient, random, log } = this.world;
     const { path, timeoutMs, intervalMs, staleAfter } = observe;
-    const observed = new ObservedEndpoint({
+    const observed: ObservedEndpoint = new ObservedEndpoint({
       upstream: this.upstream.name,
       place,
       client: openClient({ place, path, timeoutMs }, clock),
@@ -134,7 +134,10 @@ export class UpstreamEngines {
       credential: () => this.#credential(),
       ...{ intervalMs, staleAfter, clock, random, log },
       onSnapshot: (endpoint) => this.listener.onSnapshot(endpoint),
-      onCounts: (faults, turnedStale) => this.#count(faults, turnedStale),
+      onCounts: (faults, turnedStale) => {
+        this.#count(faults, turnedStale);
+        if (turnedStale) this.listener.onSnapshot(observed);
+      },
     });
     return { endpoint: observed, observed };
   }

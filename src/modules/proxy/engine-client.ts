@@ -8,6 +8,14 @@ import type { EngineCall } from '../../common/canonical/engine-call.js';
 export type EngineHandler = Dispatcher.DispatchHandler;
 export type EngineController = Dispatcher.DispatchController;
 
+/** Where a call goes, and how long each step of it may take. */
+export interface Target {
+  readonly upstream: UpstreamConfig;
+  readonly timeouts: TimeoutsConfig;
+  /** Which of the upstream's addresses; undefined: its URL as it is. `authority` is what goes into `Host`. */
+  readonly endpoint?: { readonly origin: string; readonly authority: string } | undefined;
+}
+
 /** Below what engines' servers keep an idle socket (uvicorn 5 s, Go 3 min): the gateway is the side that lets go. */
 const IDLE_SOCKET_MS = 4000;
 /** A name may point elsewhere by now: no connection is used longer than this for new requests. */
@@ -31,10 +39,12 @@ export class EngineClient {
    * Sends a call on a pooled connection. The handler gets every event synchronously, and exactly one of its
    * `onResponseEnd` and `onResponseError`.
    */
-  dispatch(upstream: UpstreamConfig, timeouts: TimeoutsConfig, call: EngineCall, handler: EngineHandler): void {
+  dispatch({ upstream, timeouts, endpoint }: Target, call: EngineCall, handler: EngineHandler): void {
     const authorization = this.credentials.authorization(upstream.name);
     const { headers, body } = bodyOf(call);
-    this.#pool(upstream, timeouts.connectMs).dispatch(
+    if (endpoint !== undefined && !endpoint.origin.endsWith(endpoint.authority))
+      headers.push('host', endpoint.authority);
+    this.#pool(upstream, endpoint?.origin ?? new URL(upstream.url).origin, timeouts.connectMs).dispatch(
       {
         path: call.path,
         method: call.method,
@@ -54,14 +64,25 @@ export class EngineClient {
     await Promise.all(pools.map((pool) => pool.destroy(reason)));
   }
 
-  #pool(upstream: UpstreamConfig, connectMs: number): Pool {
-    const key = `${upstream.name} ${connectMs}`;
+  #pool(upstream: UpstreamConfig, origin: string, connectMs: number): Pool {
+    const key = `${origin} ${connectMs}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = openPool(upstream, connectMs);
+      this.#closeUnused();
+      pool = openPool(upstream, origin, connectMs);
       this.#pools.set(key, pool);
     }
     return pool;
+  }
+
+  /** Addresses come and go with the pods behind a name: their pools must not stay. */
+  #closeUnused(): void {
+    for (const [key, pool] of this.#pools) {
+      const { connected, pending, queued, running } = pool.stats;
+      if (connected + pending + queued + running > 0) continue;
+      this.#pools.delete(key);
+      void pool.destroy();
+    }
   }
 }
 
@@ -70,7 +91,7 @@ export class EngineClient {
  * connection of an engine that answers before it has read everything, instead of using it again.
  */
 function bodyOf({ headers, body }: EngineCall): { headers: string[]; body: Uint8Array | Readable | null } {
-  if (body === undefined || body.length <= PIECE_BYTES) return { headers: headers as string[], body: body ?? null };
+  if (body === undefined || body.length <= PIECE_BYTES) return { headers: [...headers], body: body ?? null };
   return { headers: [...headers, 'content-length', String(body.length)], body: Readable.from(inPieces(body)) };
 }
 
@@ -78,8 +99,8 @@ function* inPieces(body: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
-function openPool(upstream: UpstreamConfig, connectMs: number): Pool {
-  return new Pool(new URL(upstream.url).origin, {
+function openPool(upstream: UpstreamConfig, origin: string, connectMs: number): Pool {
+  return new Pool(origin, {
     connections: upstream.connections,
     pipelining: 1,
     allowH2: false,

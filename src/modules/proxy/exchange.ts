@@ -83,6 +83,11 @@ export class Exchange {
     return this.response.headersSent;
   }
 
+  /** The same, as whoever may turn it away wants to know it. */
+  get committed(): boolean {
+    return this.started;
+  }
+
   /** The whole body, which has to be announced as JSON. Rejects with a GatewayProblem, or ClientGone. */
   readJson(limitBytes: number): Promise<Buffer> {
     requireJson(this.request.headers);

@@ -59,10 +59,12 @@ export class PrefixProxy {
     const offered = this.offered(proxy, request.rawHeaders);
     const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, exchange.requestId, proxy.forward);
     record.phase = 'queued';
-    using slot = await this.slots.acquire(upstream.name, caller, exchange);
+    const asked = { upstream: upstream.name, caller, request: undefined, contextLength: 0 };
+    using slot = await this.slots.acquire(asked, exchange);
     exchange.admitted(slot.waitedMs);
     const call = { method, path, headers, body: body.length > 0 ? body : undefined };
-    await this.relay.send({ upstream, timeouts: proxy.timeouts }, call, exchange, new PlainRendering(proxy.forward));
+    const rendering = new PlainRendering(proxy.forward);
+    await this.relay.send(slot, { upstream, timeouts: proxy.timeouts }, call, exchange, rendering);
   }
 }
 

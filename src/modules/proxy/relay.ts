@@ -2,22 +2,35 @@ import type { ServerResponse } from 'node:http';
 import type { Timer } from '../../common/clock.js';
 import type { EngineCall } from '../../common/canonical/engine-call.js';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
-import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
-import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
 import type { EngineHeaders, Rendering, WholeResponse } from '../../common/rendering.js';
 import type { UpstreamOutcome } from '../../common/request-record.js';
 import { ClientGone } from './client-gone.js';
 import { upstreamFailure } from './core/upstream-problem.js';
-import type { EngineClient, EngineController, EngineHandler } from './engine-client.js';
+import type { Slot } from '../admission/slot.js';
+import type { EngineClient, EngineController, EngineHandler, Target } from './engine-client.js';
 import type { Exchange } from './exchange.js';
 
 /** More informational responses (1xx) than this before the answer are an attack on patience. */
 const MAX_INFORMATIONAL = 10;
 
 /** Where a call goes, and how long each step of it may take. */
-export interface Destination {
-  readonly upstream: UpstreamConfig;
-  readonly timeouts: TimeoutsConfig;
+export type Destination = Pick<Target, 'upstream' | 'timeouts'>;
+
+/** What the call is made of, and who gets its answer. */
+interface Crossing {
+  readonly slot: Slot;
+  readonly target: Target;
+  readonly call: EngineCall;
+  readonly exchange: Exchange;
+  readonly rendering: Rendering;
+}
+
+/** Nothing has reached the engine: the request may go to another one. */
+class NotConnected extends Error {
+  constructor(readonly problem: GatewayProblem) {
+    super('the engine refused the connection');
+  }
 }
 
 /** Sends a call to an upstream and its answer to the client, piece by piece, with backpressure. */
@@ -25,13 +38,22 @@ export class Relay {
   constructor(private readonly engines: EngineClient) {}
 
   /**
-   * Settles when the engine's side is over and all that the client will get has been handed to its socket. Rejects
-   * with a GatewayProblem as long as that can still be answered with a status of its own, or with ClientGone.
+   * Settles when the engine's side is over and all that the client will get has been handed to its socket. An endpoint
+   * that refuses the connection is passed over while the upstream has another one. Rejects with a GatewayProblem that
+   * has not been told to the client yet, or with ClientGone.
    */
-  send(to: Destination, call: EngineCall, exchange: Exchange, rendering: Rendering): Promise<void> {
-    return new Promise((resolve, reject) => {
-      new Passage(this.engines, to, call, exchange, rendering, resolve, reject).start();
-    });
+  async send(slot: Slot, to: Destination, call: EngineCall, exchange: Exchange, rendering: Rendering): Promise<void> {
+    for (;;) {
+      try {
+        const crossing = { slot, target: { ...to, endpoint: slot.endpoint }, call, exchange, rendering };
+        await new Promise<void>((resolve, reject) => new Passage(this.engines, crossing, resolve, reject).start());
+        return;
+      } catch (error) {
+        if (!(error instanceof NotConnected)) throw error;
+        exchange.record.phase = 'queued';
+        if (!(await slot.moveOn(exchange))) throw error.problem;
+      }
+    }
   }
 }
 
@@ -50,16 +72,22 @@ class Passage implements EngineHandler {
   readonly #response: ServerResponse;
   readonly #drained = (): void => this.#resume();
 
+  private readonly exchange: Exchange;
+  private readonly rendering: Rendering;
+
   constructor(
     private readonly engines: EngineClient,
-    private readonly to: Destination,
-    private readonly call: EngineCall,
-    private readonly exchange: Exchange,
-    private readonly rendering: Rendering,
+    private readonly crossing: Crossing,
     private readonly resolve: () => void,
     private readonly reject: (error: Error) => void,
   ) {
-    this.#response = exchange.response;
+    this.exchange = crossing.exchange;
+    this.rendering = crossing.rendering;
+    this.#response = this.exchange.response;
+  }
+
+  private get timeouts(): TimeoutsConfig {
+    return this.crossing.target.timeouts;
   }
 
   start(): void {
@@ -68,9 +96,9 @@ class Passage implements EngineHandler {
     exchange.record.phase = 'waiting';
     exchange.record.dispatchedAt = exchange.clock.now();
     exchange.onLeave(() => this.#clientLeft());
-    const { totalMs } = this.to.timeouts;
+    const { totalMs } = this.timeouts;
     if (totalMs !== undefined) this.#life = exchange.clock.after(totalMs, () => this.#tooLong());
-    this.engines.dispatch(this.to.upstream, this.to.timeouts, this.call, this);
+    this.engines.dispatch(this.crossing.target, this.crossing.call, this);
   }
 
   onRequestStart(controller: EngineController): void {
@@ -82,7 +110,8 @@ class Passage implements EngineHandler {
     if (this.#settled) return;
     if (status < 200) {
       this.#informational += 1;
-      if (this.#informational > MAX_INFORMATIONAL) this.#refuse(controller, new Error('endless informational responses'));
+      if (this.#informational > MAX_INFORMATIONAL)
+        this.#refuse(controller, new Error('endless informational responses'));
       return;
     }
     this.#answered = true;
@@ -91,7 +120,7 @@ class Passage implements EngineHandler {
       this.#mode = this.rendering.begin(status, headers);
       if (this.#mode === 'stream') this.#openStream();
     } catch (error) {
-      this.#refuse(controller, error);
+      this.#refuse(controller, problemFrom(error));
     }
   }
 
@@ -101,7 +130,7 @@ class Passage implements EngineHandler {
       if (this.#mode === 'whole') this.#hold(chunk);
       else this.#write(this.rendering.push(chunk));
     } catch (error) {
-      this.#refuse(controller, error);
+      this.#refuse(controller, problemFrom(error));
     }
   }
 
@@ -112,7 +141,7 @@ class Passage implements EngineHandler {
       else this.#endStream();
       this.#settle();
     } catch (error) {
-      this.#fail(error);
+      this.#fail(problemFrom(error));
     }
   }
 
@@ -123,7 +152,7 @@ class Passage implements EngineHandler {
   #openStream(): void {
     const { exchange } = this;
     exchange.record.phase = 'streaming';
-    exchange.writeHead(this.rendering.head());
+    if (!exchange.started) exchange.writeHead(this.rendering.head());
     // A first event in the same packet leaves in one write with the head; without one the head leaves on its own.
     process.nextTick(() => {
       if (!this.#wrote && !this.#response.writableEnded && !this.#response.destroyed) this.#response.flushHeaders();
@@ -152,7 +181,10 @@ class Passage implements EngineHandler {
     const { record } = this.exchange;
     this.#wrote = true;
     record.responseBytes += bytes.length;
-    if (record.firstContentAt === undefined && this.rendering.contentSeen) record.firstContentAt = this.exchange.clock.now();
+    if (record.firstContentAt === undefined && this.rendering.contentSeen) {
+      record.firstContentAt = this.exchange.clock.now();
+      this.crossing.slot.firstToken();
+    }
     if (!this.#response.write(bytes)) this.#pause();
   }
 
@@ -160,7 +192,7 @@ class Passage implements EngineHandler {
     if (this.#stall !== undefined) return;
     this.#controller?.pause();
     this.#response.once('drain', this.#drained);
-    this.#stall = this.exchange.clock.after(this.to.timeouts.writeMs, () => this.#response.destroy());
+    this.#stall = this.exchange.clock.after(this.timeouts.writeMs, () => this.#response.destroy());
   }
 
   #resume(): void {
@@ -199,7 +231,7 @@ class Passage implements EngineHandler {
 
   #tooLong(): void {
     if (this.#settled) return;
-    const detail = `The answer took longer than the ${(this.to.timeouts.totalMs ?? 0) / 1000} s that this route allows (timeout).`;
+    const detail = `The answer took longer than the ${(this.timeouts.totalMs ?? 0) / 1000} s that this route allows (timeout).`;
     const problem = new GatewayProblem('upstream-timeout', { detail });
     this.#fail(problem);
     this.#controller?.abort(problem);
@@ -215,7 +247,9 @@ class Passage implements EngineHandler {
     const { record } = this.exchange;
     const failure = upstreamFailure(error, this.#answered);
     const problem = failure.problem;
-    if (!(error instanceof GatewayProblem) || record.upstreamOutcome === undefined) record.upstreamOutcome = failure.outcome;
+    if (!(error instanceof GatewayProblem) || record.upstreamOutcome === undefined)
+      record.upstreamOutcome = failure.outcome;
+    if (failure.outcome === 'refused' && !this.#answered) return this.#settle(new NotConnected(problem));
     if (!this.exchange.started) return this.#settle(problem);
     const last = this.rendering.failure(problem);
     // An answer that had said its last word before the engine broke off is complete.
@@ -236,9 +270,13 @@ class Passage implements EngineHandler {
     this.#stall?.cancel();
     this.#life?.cancel();
     exchange.record.upstreamEndedAt = exchange.clock.now();
-    exchange.record.usage = this.rendering.usage ?? exchange.record.usage;
+    const { usage } = this.rendering;
+    if (usage !== undefined) {
+      exchange.record.usage = usage;
+      this.crossing.slot.settle(usage);
+    }
     if (error !== undefined) return this.reject(error);
-    exchange.watchLastBytes(this.to.timeouts.writeMs);
+    exchange.watchLastBytes(this.timeouts.writeMs);
     this.resolve();
   }
 }

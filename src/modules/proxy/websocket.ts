@@ -102,7 +102,8 @@ export class WebSocketProxy {
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     record.phase = 'queued';
-    using slot = await this.slots.acquire(proxy.upstream, caller, client);
+    const asked = { upstream: proxy.upstream, caller, request: undefined, contextLength: 0 };
+    using slot = await this.slots.acquire(asked, client);
     record.queuedMs = slot.waitedMs;
     record.parked = slot.waitedMs > 0;
     const upstream = await this.#dial(call, client.signal, record);

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { reasonOf } from '../../common/problem/problems.js';
 import type { Phase, RequestRecord } from '../../common/request-record.js';
-import type { UpstreamSnapshot } from '../admission/slot-controller.js';
+import type { UpstreamSnapshot } from '../admission/upstream-snapshot.js';
 import { CounterTally, HistogramTally, registerTally, type CounterCell, type HistogramCell } from './tallies.js';
 
 /** Seconds, from a rejection to an hour of generation. */

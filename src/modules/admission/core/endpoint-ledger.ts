@@ -23,8 +23,16 @@ export interface LeaseEntry {
   readonly uncachedTokens: number;
   readonly kvTokens: number;
   readonly grantedAt: number;
+  /** Its first token will be seen: it is streamed. */
+  readonly visible: boolean;
   firstTokenAt: number | undefined;
 }
+
+/** An answer that is not streamed shows no first token: its prefill counts as over after twice its estimate. */
+const UNSEEN_PREFILLS = 2;
+const UNSEEN_LEAST_MS = 1000;
+const isOverUnseen = ({ visible, grantedAt, estimateMs }: LeaseEntry, now: number): boolean =>
+  !visible && now - grantedAt > UNSEEN_LEAST_MS + UNSEEN_PREFILLS * estimateMs;
 
 /** What this gateway has at one endpoint, and what the engine last said of itself. */
 export class EndpointLedger {
@@ -139,7 +147,12 @@ export class EndpointLedger {
   #ownBacklogMs(now: number): number {
     if (this.prefills === 0) return 0;
     let oldest = Infinity;
-    for (const lease of this.leases) if (lease.firstTokenAt === undefined) oldest = Math.min(oldest, lease.grantedAt);
+    for (const lease of this.leases) {
+      if (lease.firstTokenAt !== undefined) continue;
+      if (isOverUnseen(lease, now)) this.#endUnseen(lease, now);
+      else oldest = Math.min(oldest, lease.grantedAt);
+    }
+    if (this.prefills === 0) return 0;
     const elapsed = now - Math.max(oldest, this.lastFirstAt);
     return Math.max(
       LEAST_BACKLOG_A_PREFILL_MS * this.prefills,
@@ -176,6 +189,11 @@ export class EndpointLedger {
       tokens += lease.promptTokens * Math.min(1, Math.max(0, share));
     }
     return tokens;
+  }
+
+  #endUnseen(lease: LeaseEntry, now: number): void {
+    this.#endPrefill(lease);
+    lease.firstTokenAt = now;
   }
 
   #endPrefill(entry: LeaseEntry): void {

@@ -11,7 +11,7 @@ export interface PoolRequest {
   readonly cachedTokens: number;
   /** Estimated output tokens. */
   readonly outputTokens: number;
-  /** It may be kept alive while it waits, so that a long prompt may wait longer than its band's ttl. */
+  /** It is streamed: it may be kept alive while it waits, and so wait longer for a long prompt; its first token shows. */
   readonly stretchable: boolean;
 }
 
@@ -75,6 +75,8 @@ export interface Ticket {
 }
 
 export interface PoolListener {
+  /** Something has been sent already: a drain lets it wait for its place. Absent: nothing has. */
+  committed?(): boolean;
   granted(lease: Lease): void;
   refused(refusal: Refusal, retryAfterSeconds: number): void;
 }

@@ -84,11 +84,12 @@ export class Pool {
     return this.#wait(waiter);
   }
 
-  /** From now on nobody waits: who would have to is refused, and so are those in the queue. */
+  /** From now on nobody joins the queue, and who waits in it without having been sent anything is refused. */
   drain(): void {
     this.#draining = true;
-    for (const band of this.#bands) for (const waiter of [...band.all()]) this.#leave(waiter, 'draining');
-    this.#stopTick();
+    for (const band of this.#bands) {
+      for (const waiter of [...band.all()]) if (waiter.listener.committed?.() !== true) this.#leave(waiter, 'draining');
+    }
   }
 
   /** Service that the tenants of a band have had, in token equivalents. */
@@ -209,6 +210,7 @@ export class Pool {
       uncachedTokens,
       kvTokens,
       grantedAt: now,
+      visible: request.stretchable,
       firstTokenAt: undefined,
     };
     endpoint.grant(entry);

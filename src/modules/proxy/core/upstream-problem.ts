@@ -8,7 +8,10 @@ export interface UpstreamFailure {
 }
 
 const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
-const NO_CONNECTION = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL']);
+const NO_CONNECTION = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
+/** It is this process or machine that has no socket left, and the upstream that is not to blame. */
+const NO_SOCKET = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
+const NO_SOCKET_RETRY_SECONDS = 5;
 const INVALID = /^(?:HPE_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH|INFO|INVALID))/;
 
 const codeOf = (error: unknown): string => {
@@ -31,6 +34,7 @@ export function upstreamFailure(error: unknown, midway: boolean): UpstreamFailur
     const detail = 'The engine could not be reached (server_error).';
     return { problem: new GatewayProblem('upstream-unreachable', { detail, cause: error }), outcome: 'refused' };
   }
+  if (NO_SOCKET.has(code)) return { problem: noSocket(error), outcome: 'cancelled' };
   if (INVALID.test(code)) {
     const detail = 'The engine sent something that is not HTTP (server_error).';
     return { problem: new GatewayProblem('upstream-invalid', { detail, cause: error }), outcome: 'server_error' };
@@ -42,3 +46,10 @@ export function upstreamFailure(error: unknown, midway: boolean): UpstreamFailur
   const detail = 'The engine closed the connection without an answer (server_error).';
   return { problem: new GatewayProblem('upstream-unreachable', { detail, cause: error }), outcome: 'reset' };
 }
+
+const noSocket = (cause: unknown): GatewayProblem =>
+  new GatewayProblem('not-ready', {
+    detail: 'The gateway has no socket left to reach the engine: overloaded.',
+    retryAfterSeconds: NO_SOCKET_RETRY_SECONDS,
+    cause,
+  });

@@ -28,6 +28,9 @@ export class WaitingClient implements Disposable {
     socket.on('data', this.#keep);
   }
 
+  /** Nothing has been sent to it. */
+  readonly committed = false;
+
   get gone(): boolean {
     return this.signal.aborted;
   }

@@ -4,6 +4,7 @@ import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import { askForUsage } from './ask-for-usage.js';
 import { forceModel } from './force-model.js';
 import type { OpenAiRenderingTerms } from './open-ai-rendering.js';
+import { promptSize } from './prompt-size.js';
 import { repairRequest } from './repair-request.js';
 import { requireModel, unknownModel } from './request-model.js';
 import { translateRerankRequest } from './rerank-translation.js';
@@ -40,7 +41,7 @@ export function prepareRequest(
     ...repairRequest(engine, operation, scan),
   ];
   const ranking = operation === 'rerank' && engine === 'tei' ? translateRerankRequest(scan, model.id, `rerank-${requestId}`) : undefined;
-  const request = canonicalFrom(scan, operation, model.id, body.length);
+  const request = canonicalFrom(scan, operation, model.id, promptSize(body));
   return {
     request,
     model,

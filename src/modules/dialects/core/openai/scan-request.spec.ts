@@ -196,25 +196,26 @@ describe('scanRequest', () => {
 describe('canonicalFrom', () => {
   it('lets the newer limit count for chat, and multiplies the answers', () => {
     const scan = scanned('{"stream":true,"max_tokens":10,"max_completion_tokens":20,"n":2,"best_of":3}');
-    expect(canonicalFrom(scan, 'chat', 'reasoning', 99)).toEqual({
+    expect(canonicalFrom(scan, 'chat', 'reasoning', { textBytes: 99, images: 1 })).toEqual({
       operation: 'chat',
       model: 'reasoning',
       stream: true,
       maxOutputTokens: 20,
       choices: 3,
       promptBytes: 99,
+      images: 1,
     });
   });
 
   it('counts a sequence for every prompt of a completions request', () => {
     const scan = scanned('{"prompt":["a","b"],"n":4,"max_tokens":7,"max_completion_tokens":9}');
-    expect(canonicalFrom(scan, 'completions', 'm', 1)).toMatchObject({ choices: 8, maxOutputTokens: 7, stream: false });
-    expect(canonicalFrom(scanned('{"n":0}'), 'completions', 'm', 1).choices).toBe(1);
+    expect(canonicalFrom(scan, 'completions', 'm', { textBytes: 1, images: 0 })).toMatchObject({ choices: 8, maxOutputTokens: 7, stream: false });
+    expect(canonicalFrom(scanned('{"n":0}'), 'completions', 'm', { textBytes: 1, images: 0 }).choices).toBe(1);
   });
 
   it.each(['embeddings', 'rerank'] as const)('generates nothing for %s', (operation) => {
     const scan = scanned('{"stream":true,"n":4,"max_tokens":7}');
-    expect(canonicalFrom(scan, operation, 'm', 1)).toMatchObject({
+    expect(canonicalFrom(scan, operation, 'm', { textBytes: 1, images: 0 })).toMatchObject({
       choices: 1,
       maxOutputTokens: undefined,
       stream: false,

@@ -4,6 +4,7 @@ import { invalidBody, invalidField } from './body-problems.js';
 import { isDigit, JsonBytes } from './json-bytes.js';
 import { eachElement, type Member } from './json-walk.js';
 import type { MemberName } from './member-names.js';
+import type { PromptSize } from './prompt-size.js';
 import { MemberReader, onlyMember, type RequestMembers } from './request-members.js';
 import type { MessagePlaces } from './scan-messages.js';
 
@@ -59,12 +60,12 @@ export function scanRequest(body: Uint8Array): ScannedRequest {
   return new FieldReader(json, members, open).read();
 }
 
-/** What the pool and the budget are told. `model` and `promptBytes` come from whoever looked the model up. */
+/** What the pool and the budget are told. `model` is the id that was looked up. */
 export function canonicalFrom(
   scan: ScannedRequest,
   operation: Operation,
   model: string,
-  promptBytes: number,
+  size: PromptSize,
 ): CanonicalRequest {
   const generates = operation === 'chat' || operation === 'completions';
   const asked = operation === 'chat' ? (scan.maxCompletionTokens ?? scan.maxTokens) : scan.maxTokens;
@@ -75,7 +76,8 @@ export function canonicalFrom(
     stream: generates && scan.stream,
     maxOutputTokens: generates ? asked : undefined,
     choices: generates ? prompts * Math.max(1, scan.n ?? 1, scan.bestOf ?? 1) : 1,
-    promptBytes,
+    promptBytes: size.textBytes,
+    images: size.images,
   };
 }
 

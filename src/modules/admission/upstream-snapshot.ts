@@ -1,0 +1,47 @@
+import type { Pool } from './core/pool.js';
+import type { TestName } from './core/pool-types.js';
+
+/** What one upstream's slots and queue look like at a moment. */
+export interface UpstreamSnapshot {
+  readonly upstream: string;
+  readonly inUse: number;
+  readonly limit: number;
+  readonly waiting: readonly { readonly band: string; readonly depth: number }[];
+  /** Of the endpoint that is least full: the larger of places to slots and KV memory to what may be used of it. */
+  readonly saturation: number;
+  readonly held: ReadonlyMap<TestName, number>;
+  readonly endpoints: readonly EndpointSnapshot[];
+}
+
+export interface EndpointSnapshot {
+  readonly endpoint: string;
+  readonly prefillBacklogMs: number;
+  readonly kvReservedTokens: number;
+  readonly slots: number;
+  /** Learned, for prompts of 8000 tokens. */
+  readonly prefillTokensPerSecond: number;
+}
+
+export function poolSnapshot(pool: Pool, now: number): UpstreamSnapshot {
+  const { policy } = pool;
+  const ledgers = [...pool.endpoints.values()];
+  const fullness = ledgers.map((ledger) => {
+    const capacity = (ledger.reading?.kvCapacityTokens ?? Infinity) * (policy.gauges?.kvCeiling ?? 1);
+    return Math.max(ledger.occupied() / ledger.slots, (ledger.kvReserved + ledger.foreignKvTokens(now)) / capacity);
+  });
+  return {
+    upstream: policy.name,
+    inUse: pool.inUse,
+    limit: policy.limit,
+    waiting: policy.bands.map(({ name }, band) => ({ band: name, depth: pool.depth(band) })),
+    saturation: fullness.length === 0 ? 0 : Math.min(...fullness),
+    held: pool.held,
+    endpoints: ledgers.map((ledger) => ({
+      endpoint: ledger.id,
+      prefillBacklogMs: ledger.backlogMs(now),
+      kvReservedTokens: ledger.kvReserved,
+      slots: ledger.slots,
+      prefillTokensPerSecond: ledger.rate.at(8000),
+    })),
+  };
+}
