@@ -9,6 +9,7 @@ import { networkTest } from './common/networks.js';
 import { FrontDoor } from './front-door.js';
 import { HttpServer } from './http-server.js';
 import { ManagementModule } from './management.module.js';
+import { AdmissionConfig } from './modules/admission/admission.config.js';
 import { SlotController } from './modules/admission/slot-controller.js';
 import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
@@ -16,6 +17,7 @@ import { DrainIndicator } from './modules/health/drain.indicator.js';
 import { BodyMemory } from './modules/proxy/body-memory.js';
 import { EngineClient } from './modules/proxy/engine-client.js';
 import { FixedPaths } from './modules/proxy/fixed-paths.js';
+import { Heartbeats } from './modules/proxy/heartbeats.js';
 import { PrefixProxy } from './modules/proxy/prefix-proxy.js';
 import { WebSocketProxy } from './modules/proxy/websocket.js';
 import { Telemetry } from './modules/telemetry/telemetry.js';
@@ -148,6 +150,7 @@ function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): Front
       clock: systemClock,
       bodyMemory: app.get(BodyMemory),
       bodyTimeoutMs: server.bodyTimeoutMs,
+      heartbeats: new Heartbeats(app.get(AdmissionConfig), systemClock),
       closing: false,
     },
     clock: systemClock,

@@ -110,8 +110,8 @@ const ADMISSION = {
   defaultBand: 'gold',
   bands: [
     { name: 'platinum', ceiling: 1, capacity: 64, ttl: '20s' },
-    { name: 'gold', ceiling: 0.9, capacity: 128, ttl: '20s' },
-    { name: 'bronze', ceiling: 0.75, capacity: 512, ttl: '20s' },
+    { name: 'gold', ceiling: 1, capacity: 128, ttl: '20s' },
+    { name: 'bronze', ceiling: 1, capacity: 512, ttl: '20s' },
   ],
 };
 

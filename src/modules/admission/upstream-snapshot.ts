@@ -4,13 +4,17 @@ import type { TestName } from './core/pool-types.js';
 /** What one upstream's slots and queue look like at a moment. */
 export interface UpstreamSnapshot {
   readonly upstream: string;
+  /** Places taken; a request may take several. */
   readonly inUse: number;
+  readonly requests: number;
   readonly limit: number;
   readonly waiting: readonly { readonly band: string; readonly depth: number }[];
   /** Of the endpoint that is least full: the larger of places to slots and KV memory to what may be used of it. */
   readonly saturation: number;
   readonly held: ReadonlyMap<TestName, number>;
   readonly endpoints: readonly EndpointSnapshot[];
+  /** Service that tenants have had, in token equivalents; those beyond the first hundred as `other`. */
+  readonly tenants: readonly { readonly band: string; readonly tenant: string; readonly tokens: number }[];
 }
 
 export interface EndpointSnapshot {
@@ -32,10 +36,14 @@ export function poolSnapshot(pool: Pool, now: number): UpstreamSnapshot {
   return {
     upstream: policy.name,
     inUse: pool.inUse,
+    requests: ledgers.reduce((sum, { leases }) => sum + leases.size, 0),
     limit: policy.limit,
     waiting: policy.bands.map(({ name }, band) => ({ band: name, depth: pool.depth(band) })),
     saturation: fullness.length === 0 ? 0 : Math.min(...fullness),
     held: pool.held,
+    tenants: policy.bands.flatMap(({ name }, band) =>
+      (pool.received[band]?.entries() ?? []).map(([tenant, tokens]) => ({ band: name, tenant, tokens })),
+    ),
     endpoints: ledgers.map((ledger) => ({
       endpoint: ledger.id,
       prefillBacklogMs: ledger.backlogMs(now),

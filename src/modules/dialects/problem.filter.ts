@@ -20,8 +20,7 @@ export class ProblemFilter implements ExceptionFilter {
     const problem = problemOf(error);
     exchange.record.problem = problem.code;
     exchange.record.cause = problem.options.cause;
-    if (exchange.started) exchange.endFailed(undefined);
-    else exchange.sendWhole(this.renderer.render(problem, exchange.requestId), problem);
+    exchange.fail(problem, () => this.renderer.render(problem, exchange.requestId));
   }
 }
 

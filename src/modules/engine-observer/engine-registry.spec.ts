@@ -143,6 +143,17 @@ describe('engine-registry: one engine', () => {
     ]);
   });
 
+  it('is told of when it turns stale, and not at every failure', async () => {
+    const { registry, answers, told, start, pass } = world();
+    answers['reasoning.llm:8000'] = failure('connect');
+    await start();
+    await pass(2000);
+    expect(told).toEqual([]);
+    await pass(2000);
+    await pass(2000);
+    expect([told, only(registry).state]).toEqual([['reasoning.llm:8000'], 'stale']);
+  });
+
   it('says at its first page which gauges there are, and which are missing', async () => {
     const { registry, answers, lines, start } = world();
     answers['reasoning.llm:8000'] = 'vllm:num_requests_running 1\nvllm:num_requests_waiting 0\n';
@@ -203,14 +214,6 @@ describe('engine-registry: one engine', () => {
     await pass(2000);
     expect(polls).toHaveLength(2);
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(2);
-  });
-
-  it('writes to the log that it was given last', async () => {
-    const { registry, lines, start } = world();
-    const texts: string[] = [];
-    registry.logTo((_level, _fields, text) => texts.push(text));
-    await start();
-    expect([texts, lines]).toEqual([['an engine is observed'], []]);
   });
 
   it('stops with everything it opened', async () => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../common/clock.js';
 import { credentialFrom } from './core/credential.js';
 import { resolveAll } from './endpoint-discovery.js';
-import type { Endpoint, ObserverLog } from './endpoint.js';
+import type { Endpoint } from './endpoint.js';
 import { EngineMetricsClient } from './engine-metrics-client.js';
 import {
   UpstreamEngines,
@@ -19,7 +19,6 @@ export class EngineRegistry {
   readonly #upstreams: ReadonlyMap<string, UpstreamEngines>;
   readonly #endpointListeners: ((upstream: string) => void)[] = [];
   readonly #snapshotListeners: ((endpoint: Endpoint) => void)[] = [];
-  #log: ObserverLog;
 
   /** `world` replaces parts of the real one. */
   constructor(
@@ -27,8 +26,7 @@ export class EngineRegistry {
     private readonly clock: Clock,
     world: Partial<Omit<ObserverWorld, 'clock'>> = {},
   ) {
-    this.#log = world.log ?? (() => undefined);
-    const full: ObserverWorld = { ...REAL_WORLD, ...world, clock, log: (...line) => this.#log(...line) };
+    const full: ObserverWorld = { ...REAL_WORLD, log: () => undefined, ...world, clock };
     const listener = {
       onEndpoints: (upstream: string): void => this.#endpointListeners.forEach((listen) => listen(upstream)),
       onSnapshot: (endpoint: Endpoint): void => this.#snapshotListeners.forEach((listen) => listen(endpoint)),
@@ -57,11 +55,6 @@ export class EngineRegistry {
   /** Calls back after every good poll, and when an engine has turned stale. */
   onSnapshot(listener: (endpoint: Endpoint) => void): void {
     this.#snapshotListeners.push(listener);
-  }
-
-  /** From now on lines go there; those before are lost. */
-  logTo(log: ObserverLog): void {
-    this.#log = log;
   }
 
   /** Begins to poll. Settles when every name has been looked up once, or has taken too long for that. */

@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../common/clock.js';
 import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { Peer } from '../../common/networks.js';
 import type { Principal } from '../../common/principal.js';
-import type { ResponseHead, WholeResponse } from '../../common/rendering.js';
+import type { Rendering, ResponseHead, WholeResponse } from '../../common/rendering.js';
 import type { RequestRecord } from '../../common/request-record.js';
 import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
 import { requireJson } from './core/body-checks.js';
 import { engineRequestHeaders } from './core/headers.js';
-import type { Peer } from '../../common/networks.js';
+import type { Beating, Heartbeats } from './heartbeats.js';
 import { readBody, type BodyLimits } from './read-body.js';
 
 /** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
@@ -20,12 +21,13 @@ export interface ExchangeContext {
   readonly clock: Clock;
   readonly bodyMemory: BodyMemory;
   readonly bodyTimeoutMs: number;
+  readonly heartbeats: Heartbeats;
   /** Every answer says that its connection closes. */
   closing: boolean;
 }
 
 /** One request and its response on the wire. It lives as long as the response, and is the only one to write to it. */
-export class Exchange {
+export class Exchange implements Beating {
   /** The model that the matched path forces, whatever the body says. */
   forcedModel: string | undefined;
   #gone = false;
@@ -33,6 +35,7 @@ export class Exchange {
   #heldBytes = 0;
   #abort: AbortController | undefined;
   #onLeave: (() => void) | undefined;
+  #parked: Rendering | undefined;
 
   constructor(
     readonly request: IncomingMessage,
@@ -130,6 +133,37 @@ export class Exchange {
     this.record.parked = waitedMs > 0;
   }
 
+  /**
+   * From now on a silent stream is kept alive: nothing is sent until the first heartbeat is due, so that a quick
+   * rejection keeps its status.
+   */
+  park(rendering: Rendering): void {
+    this.#parked = rendering;
+    this.context.heartbeats.watch(this);
+  }
+
+  get sentBytes(): number {
+    return this.record.responseBytes;
+  }
+
+  /** Says that the stream still lives, where that does not land inside an event. */
+  beat(asEvent: boolean): void {
+    const { response } = this;
+    if (this.#gone || response.writableEnded || response.writableNeedDrain) return;
+    const bytes = this.#parked?.heartbeat(asEvent);
+    if (this.#parked === undefined || bytes === undefined) return;
+    if (!this.started) this.writeHead(this.#parked.head());
+    response.write(bytes);
+    this.record.heartbeats += 1;
+  }
+
+  /** Answers with a problem: with its status, or in the stream's own words where the head is out. */
+  fail(problem: GatewayProblem, render: () => WholeResponse): void {
+    if (this.#gone) return;
+    if (this.started) this.endFailed(this.#parked?.failure(problem));
+    else this.sendWhole(render(), problem);
+  }
+
   /** Writes the head of a response whose body follows in pieces. */
   writeHead(head: ResponseHead): void {
     this.record.status = head.status;
@@ -204,6 +238,7 @@ export class Exchange {
   }
 
   #closed(): void {
+    if (this.#parked !== undefined) this.context.heartbeats.unwatch(this);
     if (this.#heldBytes > 0) this.context.bodyMemory.giveBack(this.#heldBytes);
     this.#heldBytes = 0;
     if (!this.#answered && !this.response.writableEnded) this.#leave();

@@ -1,8 +1,15 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { reasonOf } from '../../common/problem/problems.js';
 import type { Phase, RequestRecord } from '../../common/request-record.js';
-import type { UpstreamSnapshot } from '../admission/upstream-snapshot.js';
-import { CounterTally, HistogramTally, registerTally, type CounterCell, type HistogramCell } from './tallies.js';
+import {
+  CounterTally,
+  HistogramTally,
+  LiveMetric,
+  registerTally,
+  type CounterCell,
+  type HistogramCell,
+  type LiveValue,
+} from './tallies.js';
 
 /** Seconds, from a rejection to an hour of generation. */
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
@@ -50,67 +57,59 @@ export class Metrics {
   readonly #outputRate;
   readonly #tokens;
   readonly #disconnects;
+  readonly #heartbeats;
 
   constructor(registry: Registry) {
     const counter = (name: string, help: string, labelNames: string[]): CounterTally =>
       registerTally(registry, new CounterTally(name, help, labelNames));
     const histogram = (name: string, help: string, labelNames: string[], buckets: number[]): HistogramTally =>
       registerTally(registry, new HistogramTally(name, help, labelNames, buckets));
-    this.#requests = counter('http_requests_total', 'Answered requests; 499: the client left', ['route', 'upstream', 'method', 'status']);
+    this.#requests = counter('http_requests_total', 'Answered requests; 499: the client left', [
+      'route',
+      'upstream',
+      'method',
+      'status',
+    ]);
     this.#rejected = counter('http_rejected_total', "Answers that are the gateway's own problem", ['route', 'reason']);
-    this.#duration = histogram('http_request_duration_seconds', 'Arrival to last byte out', ['route', 'upstream'], DURATION_BUCKETS);
+    this.#duration = histogram(
+      'http_request_duration_seconds',
+      'Arrival to last byte out',
+      ['route', 'upstream'],
+      DURATION_BUCKETS,
+    );
     this.#requestBytes = counter('http_request_bytes_total', 'Bytes of request bodies', ['route', 'upstream']);
     this.#responseBytes = counter('http_response_bytes_total', 'Bytes of response bodies', ['route', 'upstream']);
     this.#overhead = histogram('gateway_overhead_seconds', 'Time in the gateway itself', ['route'], OVERHEAD_BUCKETS);
-    this.#upstreamRequests = counter('upstream_requests_total', 'Calls of upstreams by outcome', ['upstream', 'outcome']);
+    this.#upstreamRequests = counter('upstream_requests_total', 'Calls of upstreams by outcome', [
+      'upstream',
+      'outcome',
+    ]);
     this.#wait = histogram('admission_wait_seconds', 'Wait of those admitted', ['upstream', 'band'], WAIT_BUCKETS);
     this.#parked = counter('admission_parked_total', 'Requests that had to wait', ['upstream', 'band']);
-    this.#admissionRejected = counter('admission_rejected_total', 'Requests that got no slot', ['upstream', 'band', 'reason']);
-    this.#ttft = histogram('llm_ttft_seconds', 'Arrival to first content', ['upstream', 'model', 'dialect'], DURATION_BUCKETS);
-    this.#outputRate = histogram('llm_output_tokens_per_second', 'Output tokens a second', ['upstream', 'model'], RATE_BUCKETS);
+    this.#admissionRejected = counter('admission_rejected_total', 'Requests that got no slot', [
+      'upstream',
+      'band',
+      'reason',
+    ]);
+    this.#ttft = histogram(
+      'llm_ttft_seconds',
+      'Arrival to first content',
+      ['upstream', 'model', 'dialect'],
+      DURATION_BUCKETS,
+    );
+    this.#outputRate = histogram(
+      'llm_output_tokens_per_second',
+      'Output tokens a second',
+      ['upstream', 'model'],
+      RATE_BUCKETS,
+    );
     this.#tokens = counter('llm_tokens_total', "Tokens by the engine's count", ['upstream', 'model', 'kind']);
     this.#disconnects = counter('client_disconnects_total', 'Clients that left early', ['route', 'phase']);
+    this.#heartbeats = counter('stream_heartbeats_total', 'Heartbeats to silent streams', ['upstream', 'dialect']);
     this.#upstreamUp = new Map<string, boolean>();
-    this.#watchUpstreams(registry, this.#upstreamUp);
-  }
-
-  #watchUpstreams(registry: Registry, up: ReadonlyMap<string, boolean>): void {
-    new Gauge({
-      name: 'upstream_up',
-      help: '1 while the last request worked',
-      labelNames: ['upstream'],
-      registers: [registry],
-      collect() {
-        for (const [upstream, works] of up) this.set({ upstream }, works ? 1 : 0);
-      },
-    });
-  }
-
-  /** Shows the slots and queues as they are when somebody reads. */
-  watchSlots(registry: Registry, read: () => readonly UpstreamSnapshot[]): void {
-    const registers = [registry];
-    const gauge = (name: string, help: string, value: (one: UpstreamSnapshot) => number): Gauge =>
-      new Gauge({
-        name,
-        help,
-        labelNames: ['upstream'],
-        registers,
-        collect() {
-          for (const one of read()) this.set({ upstream: one.upstream }, value(one));
-        },
-      });
-    gauge('upstream_in_flight', 'Requests at the upstream from this gateway', (one) => one.inUse);
-    gauge('slots_in_use', 'Slots taken', (one) => one.inUse);
-    gauge('slots_limit', 'Slots there are', (one) => one.limit);
-    new Gauge({
-      name: 'admission_queue_depth',
-      help: 'Requests that wait',
-      labelNames: ['upstream', 'band'],
-      registers,
-      collect() {
-        for (const one of read()) for (const { band, depth } of one.waiting) this.set({ upstream: one.upstream, band }, depth);
-      },
-    });
+    const up = (): LiveValue[] =>
+      [...this.#upstreamUp].map(([upstream, works]) => ({ labels: { upstream }, value: works ? 1 : 0 }));
+    registerTally(registry, new LiveMetric('upstream_up', '1 while the last request worked', 'gauge', up));
   }
 
   /** Counts one request, whatever became of it. */
@@ -126,6 +125,7 @@ export class Metrics {
     this.#countUpstream(record, cells);
     this.#countAdmission(record);
     this.#countTokens(record);
+    if (record.heartbeats > 0) this.#heartbeats.cell(record.upstream, record.dialect ?? 'none').add(record.heartbeats);
   }
 
   #cellsOf(record: RequestRecord): RequestCells {

@@ -128,8 +128,41 @@ export class HistogramTally extends Tally<HistogramCell> {
   }
 }
 
+/** One value, as it is when somebody reads. */
+export interface LiveValue {
+  readonly labels: Record<string, string>;
+  readonly value: number;
+}
+
+/** A metric that is read where it lives: a series whose subject has gone is gone with it. */
+export class LiveMetric {
+  readonly aggregator = 'sum';
+
+  constructor(
+    readonly name: string,
+    readonly help: string,
+    readonly type: 'gauge' | 'counter',
+    private readonly read: () => readonly LiveValue[],
+  ) {}
+
+  get(): Promise<object> {
+    return Promise.resolve({
+      name: this.name,
+      help: this.help,
+      type: this.type,
+      aggregator: this.aggregator,
+      values: this.read(),
+    });
+  }
+
+  /** There is nothing of its own to set back. */
+  reset(): void {
+    // What is read lives elsewhere.
+  }
+}
+
 /** Makes a tally part of what a registry shows. */
-export function registerTally<T extends CounterTally | HistogramTally>(registry: Registry, tally: T): T {
+export function registerTally<T extends CounterTally | HistogramTally | LiveMetric>(registry: Registry, tally: T): T {
   // The registry needs a name and get(); its type names the library's own classes.
   registry.registerMetric(tally as unknown as Parameters<Registry['registerMetric']>[0]);
   return tally;

@@ -1,17 +1,22 @@
 import { Module } from '@nestjs/common';
 import { register } from 'prom-client';
 import { OperatorLog } from '../../common/operator-log.js';
+import { RoutingTable } from '../../common/config/routing-table.js';
 import { systemClock } from '../../common/clock.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
+import { EngineObserverModule } from '../engine-observer/engine-observer.module.js';
+import { EngineRegistry } from '../engine-observer/engine-registry.js';
+import { showEngines } from './engine-metrics.js';
 import { LogWriter } from './log-writer.js';
 import { Metrics } from './metrics.js';
+import { showPools } from './pool-metrics.js';
 import { Telemetry } from './telemetry.js';
 import { TelemetryConfig } from './telemetry.config.js';
 
 /** What is told about the requests: metrics and one log line each. */
 @Module({
-  imports: [AdmissionModule],
+  imports: [AdmissionModule, EngineObserverModule],
   providers: [
     {
       provide: LogWriter,
@@ -19,17 +24,23 @@ import { TelemetryConfig } from './telemetry.config.js';
       useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
-    { provide: Metrics, inject: [SlotController], useFactory: metrics },
+    { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable], useFactory: metrics },
     { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
   ],
   exports: [OperatorLog, Telemetry],
 })
 export class TelemetryModule {}
 
-function metrics(slots: SlotController): Metrics {
-  const found = new Metrics(register);
-  found.watchSlots(register, () => slots.snapshot());
-  return found;
+function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingTable): Metrics {
+  const observed = table.upstreams
+    .filter(({ observe }) => observe !== undefined)
+    .map(({ name }) => ({
+      upstream: name,
+      models: table.models.filter((model) => model.upstream.name === name).map(({ id }) => id),
+    }));
+  showPools(register, () => slots.snapshot());
+  showEngines(register, engines, observed);
+  return new Metrics(register);
 }
 
 function telemetry(writer: LogWriter, of: Metrics): Telemetry {

@@ -10,6 +10,7 @@ import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, Test
 import { workClassOf } from './prefill-rate.js';
 import { DrainRate, queuedCount, queuedMs, retryAfterSeconds } from './retry-after.js';
 import { kvTokensOf, patienceMs, prefillEstimateMs, stretchOf } from './sizing.js';
+import { TenantTotals } from './tenant-totals.js';
 import { virtualCost } from './virtual-cost.js';
 import { Waiter } from './waiter.js';
 
@@ -25,6 +26,8 @@ export class Pool {
   readonly endpoints = new Map<string, EndpointLedger>();
   /** How often a head was held back by each test. */
   readonly held = new Map<TestName, number>();
+  /** By band: service received, in token equivalents. */
+  readonly received: readonly TenantTotals[];
   readonly #bands: FlowQueue<Waiter>[];
   readonly #deadlines = new Heap<Waiter>((a, b) => a.deadline < b.deadline);
   readonly #activity: BandActivity;
@@ -42,6 +45,7 @@ export class Pool {
     private readonly random: () => number,
   ) {
     this.#bands = policy.bands.map(() => new FlowQueue<Waiter>());
+    this.received = policy.bands.map(() => new TenantTotals());
     this.#activity = new BandActivity(policy.bands.length, clock.now());
     this.#choice = new EndpointChoice(policy);
   }
@@ -233,12 +237,13 @@ export class Pool {
     refused: (held, listener) => this.#refused(held, listener),
   };
 
-  #release({ waiter, ledger, entry }: Holding, adjustment: number): void {
+  #release({ waiter, ledger, entry, charged }: Holding, adjustment: number): void {
     const now = this.clock.now();
     ledger.release(entry, now);
     this.#inUse -= entry.places;
     this.#activity.released(entry.band);
     this.#drain.note(now);
+    this.received[entry.band]?.add(waiter.tenant, Math.max(0, charged + adjustment));
     if (adjustment !== 0) this.#bands[entry.band]?.charge(waiter.tenant, adjustment);
     this.#pump();
   }
