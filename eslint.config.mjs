@@ -52,6 +52,10 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+      // It does not see that a call changes a field or a captured variable.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      // Options are written as plain objects, whatever class their library gives them.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       complexity: ['error', 15],
       eqeqeq: 'error',
       'max-depth': ['error', 4],

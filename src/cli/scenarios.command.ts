@@ -42,12 +42,12 @@ function run({ scenarios, policies, settings, worth, folder }: Wanted, out: Prin
   if (folder !== undefined) {
     const results = measureAll(scenarios, policies, settings, out);
     const alone = measureAll(scenarios, policies, { ...settings, gateways: 1 }, () => undefined);
-    const table = controller === undefined ? '' : worthTable(controller, settings, out);
+    const table = controller === undefined ? '' : worthTable(controller, scenarios, settings, out);
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'scenarios.md'), renderReport({ settings, policies, results, alone, worth: table }));
     writeFileSync(join(folder, 'scenarios.svg'), renderReportChart(results, policies));
     out(`wrote ${join(folder, 'scenarios.md')} and ${join(folder, 'scenarios.svg')}`);
-  } else if (worth && controller !== undefined) out(worthTable(controller, settings, out));
+  } else if (worth && controller !== undefined) out(worthTable(controller, scenarios, settings, out));
   else {
     const results = measureAll(scenarios, policies, settings, out);
     out(detailTable(results.cells));
@@ -100,11 +100,16 @@ function count(flag: string, text: string): number {
   return Number(text);
 }
 
-function chosen<T extends { readonly id: string }>(flag: string, all: readonly T[], text: string | undefined): readonly T[] {
+function chosen<T extends { readonly id: string }>(
+  flag: string,
+  all: readonly T[],
+  text: string | undefined,
+): readonly T[] {
   if (text === undefined) return all;
   return text.split(',').map((id) => {
     const found = all.find((one) => one.id === id);
-    if (found === undefined) throw new Error(`${flag}: there is no "${id}"; there are ${all.map((one) => one.id).join(', ')}`);
+    if (found === undefined)
+      throw new Error(`${flag}: there is no "${id}"; there are ${all.map((one) => one.id).join(', ')}`);
     return found;
   });
 }

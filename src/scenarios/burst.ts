@@ -44,7 +44,9 @@ function outcomesOf(gate: GateMaker, { endpoints, apartMs }: Arrival, seed: numb
   const draws = world.draws('burst');
   const send = (load: string, index: number, promptTokens: number, outputTokens: number): void => {
     const tenant = `t${index % 5}`;
-    world.at(AT_MS + index * apartMs, () => world.send({ load, tenant, band: GOLD, promptTokens, outputTokens }, draws));
+    world.at(AT_MS + index * apartMs, () =>
+      world.send({ load, tenant, band: GOLD, promptTokens, outputTokens }, draws),
+    );
   };
   for (let index = 0; index < LONG_COUNT; index += 1) send('long', index, 65_000, 500);
   for (let index = 0; index < SHORT_COUNT; index += 1) send('short', LONG_COUNT + index, 8_000, 300);

@@ -83,7 +83,9 @@ function renderPanel({ title, groups, axis, ticks }: Panel, colors: readonly str
   const barWidth = (groupWidth - GROUP_GAP) / colors.length;
   const bars = groups.flatMap(({ label, bars: values }, group) => {
     const x = LEFT + group * groupWidth + GROUP_GAP / 2;
-    const drawn = values.flatMap((bar, index) => renderBar(bar, x + index * barWidth, barWidth, yOf, colors[index] ?? ''));
+    const drawn = values.flatMap((bar, index) =>
+      renderBar(bar, x + index * barWidth, barWidth, yOf, colors[index] ?? ''),
+    );
     return [...drawn, text(x + (groupWidth - GROUP_GAP) / 2, plotBottom + 18, label, 'text-anchor="middle"')];
   });
   return [text(LEFT, top + 18, title, 'font-weight="bold"'), ...grid, ...bars];
@@ -103,6 +105,7 @@ function renderBar(bar: Bar, x: number, width: number, yOf: (value: number) => n
     parts.push(rect(x + 1, y, width - 2, bottom - y, color));
     parts.push(text(x + width / 2, y - 4, label, 'text-anchor="middle" font-size="10"'));
   }
-  if (bar.reference !== undefined) parts.push(line(x, x + width, yOf(bar.reference), 'stroke="#000000" stroke-width="2"'));
+  if (bar.reference !== undefined)
+    parts.push(line(x, x + width, yOf(bar.reference), 'stroke="#000000" stroke-width="2"'));
   return parts;
 }

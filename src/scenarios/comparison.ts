@@ -49,8 +49,14 @@ export function comparisonTable(results: Results, policies: readonly Policy[], w
 
 /** Everything that was measured, a row for each scenario and policy. */
 export function detailTable(cells: readonly Cell[]): string {
-  const head = ['scenario', 'policy', 'time to first token p50/p99, last token p99, refused', 'output tok/s', 'served/min'];
-  return table([...head, 'held at most', 'above ceiling', 'idle beside a queue'], cells.map(detailRow));
+  const head = [
+    'scenario',
+    'policy',
+    'time to first token p50/p99, last token p99, refused',
+    'output tok/s',
+    'served/min',
+  ];
+  return table([...head, 'held at most', 'above ceiling', 'idle beside a queue, s'], cells.map(detailRow));
 }
 
 function detailRow({ scenario, policy, figures }: Cell): readonly string[] {
@@ -58,7 +64,7 @@ function detailRow({ scenario, policy, figures }: Cell): readonly string[] {
     const failed = load.failed === 0 ? '' : `, ${load.failed} failed`;
     return `${name} ${figure(figureOf(load))}, ${short(load.totalP99)}${failed}`;
   });
-  const { outputPerSecond, servedPerMinute, mostHeld, aboveCeiling, idleLooks } = figures;
-  const counts = [String(mostHeld), String(aboveCeiling), `${short(idleLooks / 4)} s`];
+  const { outputPerSecond, servedPerMinute, mostHeld, aboveCeiling, idleSeconds, idleBesideLargeSeconds } = figures;
+  const counts = [String(mostHeld), String(aboveCeiling), `${short(idleSeconds)} / ${short(idleBesideLargeSeconds)}`];
   return [scenario.id, policy.title, loads.join('; '), short(outputPerSecond), short(servedPerMinute), ...counts];
 }

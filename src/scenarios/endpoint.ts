@@ -10,6 +10,7 @@ export class Endpoint {
   private boots = 1;
   private down = false;
   private idleSince: number | undefined;
+  private listed = true;
   /** The most that have waited within the engine. */
   mostWaiting = 0;
 
@@ -22,18 +23,29 @@ export class Endpoint {
     this.idleSince = clock.now();
   }
 
-  get isUp(): boolean {
-    return !this.down;
+  /** How long it could have been used and was not, in ms. */
+  get idleMs(): number {
+    if (this.idleSince === undefined || this.down || !this.listed) return 0;
+    return this.clock.now() - this.idleSince;
   }
 
-  /** How long it has had nothing to do, in ms; 0 while it is busy or down. */
-  get idleMs(): number {
-    return this.idleSince === undefined || this.down ? 0 : this.clock.now() - this.idleSince;
+  get isListed(): boolean {
+    return this.listed;
+  }
+
+  /** Its readiness, as the name behind which gateways find it has it. */
+  setListed(listed: boolean): void {
+    this.listed = listed;
+    if (this.idleSince !== undefined) this.idleSince = this.clock.now();
   }
 
   /** The most that have ever run at once since the start of its process. */
   get peakRunning(): number {
     return this.engine.gauges().peakRunning;
+  }
+
+  get preemptions(): number {
+    return this.engine.gauges().preemptions;
   }
 
   /** false: the connection was refused. */

@@ -43,9 +43,11 @@ export interface Figures {
   readonly peakRunning: number;
   readonly mostWaitingInside: number;
   readonly aboveCeiling: number;
-  readonly idleLooks: number;
+  readonly idleSeconds: number;
+  readonly idleBesideLargeSeconds: number;
   readonly unended: number;
   readonly unreturned: number;
+  readonly preemptions: number;
 }
 
 /** Puts the runs of several seeds together: samples are pooled, rates averaged, extremes kept. */
@@ -63,9 +65,11 @@ export function figuresOf(runs: readonly RunResult[]): Figures {
     peakRunning: most((run) => run.peakRunning),
     mostWaitingInside: most((run) => run.mostWaitingInside),
     aboveCeiling: sum((run) => run.aboveCeiling),
-    idleLooks: sum((run) => run.idleLooks),
+    idleSeconds: sum((run) => run.idleSeconds),
+    idleBesideLargeSeconds: sum((run) => run.idleBesideLargeSeconds),
     unended: sum((run) => run.unended),
     unreturned: sum((run) => run.unreturned),
+    preemptions: sum((run) => run.preemptions),
   };
 }
 

@@ -1,5 +1,12 @@
 import type { Clock } from '../common/clock.js';
-import type { GaugeReading, Lease, PoolListener, PoolRequest, Refusal, Ticket } from '../modules/admission/core/pool-types.js';
+import type {
+  GaugeReading,
+  Lease,
+  PoolListener,
+  PoolRequest,
+  Refusal,
+  Ticket,
+} from '../modules/admission/core/pool-types.js';
 import { BANDS, type Gate } from './gate.js';
 
 const RETRY_AFTER_SECONDS = 5;

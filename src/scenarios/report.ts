@@ -38,8 +38,9 @@ The controller, and the controller with one test left out.`;
 const DETAILS = `## All measurements
 
 *Held at most*: places at one endpoint, of all gateways together. *Above ceiling*: grants that put an endpoint above the
-band's share of its slots. *Idle beside a queue*: time that an endpoint had stood idle for 2.5 s (65 s for a prompt of 8k
-or more) while somebody had waited as long.`;
+band's share of its slots. *Idle beside a queue*: how long, over all seeds, an endpoint had been idle for
+2.5 s while somebody had waited as long: with a prompt of less than 8k tokens, and with larger ones only, which wait for the
+one endpoint that takes such.`;
 
 export interface ReportParts {
   readonly settings: RunSettings;

@@ -1,4 +1,3 @@
-import type { Endpoint } from './endpoint.js';
 import { BRONZE, GOLD, PLATINUM, SILVER } from './gate.js';
 import type { Job } from './job.js';
 import type { World } from './world.js';
@@ -20,6 +19,10 @@ type Size = readonly [promptTokens: number, outputTokens: number];
 
 /** Clients appear within this time. */
 const APPEAR_MS = 1_000;
+const DOWN_FROM_MS = 300_000;
+const UP_AGAIN_MS = 390_000;
+/** So much later the gateways hear of it. */
+const READINESS_LAG_MS = 10_000;
 
 function clients(world: World, load: string, count: number, jobOf: (index: number) => Job): void {
   for (let index = 0; index < count; index += 1) {
@@ -114,14 +117,16 @@ function withAnOutage(world: World): void {
   chat(world, 0.1);
   const [first] = world.endpoints;
   if (first === undefined) return;
-  const readinessLagMs = 10_000;
-  const list = (endpoints: readonly Endpoint[]) => (): void => {
-    for (const { gate } of world.gateways) gate.setEndpoints(endpoints.map(({ id }) => id));
-  };
-  world.at(300_000, () => first.crash());
-  world.at(300_000 + readinessLagMs, list(world.endpoints.filter((endpoint) => endpoint !== first)));
-  world.at(390_000, () => first.restart());
-  world.at(390_000 + readinessLagMs, list(world.endpoints));
+  world.at(DOWN_FROM_MS, () => first.crash());
+  world.at(DOWN_FROM_MS + READINESS_LAG_MS, () => world.list(first, false));
+  world.at(UP_AGAIN_MS, () => first.restart());
+  world.at(UP_AGAIN_MS + READINESS_LAG_MS, () => world.list(first, true));
+}
+
+/** More memory is wanted than there is, though places are free. */
+function scarceMemory(world: World): void {
+  bronze(world, 24, [1_000, 2_500]);
+  chat(world, 0.1);
 }
 
 function flooder(world: World, flood: Size): void {
@@ -131,7 +136,10 @@ function flooder(world: World, flood: Size): void {
 
 const seconds = (count: number): number => count * 1_000;
 
-/** The loads of the admission contract. */
+/** Room for not quite three of the answers of K1, where four could run. */
+const SMALL_MEMORY: EngineProfile = { ...VOLTA, blocks: 640 };
+
+/** The loads of the admission contract, and K1: what the KV ledger is for. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     id: 'S1',
@@ -188,6 +196,7 @@ export const SCENARIOS: readonly Scenario[] = [
     profile: FLAT,
     load: (world) => mixed(world, 60, S3_SIZES),
   },
+  { id: 'K1', title: 'little KV memory', lengthMs: seconds(1_800), profile: SMALL_MEMORY, load: scarceMemory },
 ];
 
 /** The loads of S2 and S3 without anybody in the way: what platinum takes on idle engines. */

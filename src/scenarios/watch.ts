@@ -7,8 +7,8 @@ import type { Job, Outcome } from './job.js';
 const LOOK_MS = 250;
 /** An endpoint may stand idle this long beside a queue: a gauge that still shows a caller from elsewhere is two seconds old. */
 const IDLE_MS = 2_500;
-const LONG_IDLE_MS = 65_000;
-const LONG_TOKENS = 8_000;
+/** Larger prompts may have to wait for the one endpoint that takes such, whatever stands idle. */
+const LARGE_TOKENS = 8_000;
 
 /** What must hold in every scenario, whatever the gate. */
 export interface Findings {
@@ -16,8 +16,9 @@ export interface Findings {
   readonly mostHeld: number;
   /** Grants that put an endpoint above the band's ceiling. */
   readonly aboveCeiling: number;
-  /** Looks, four a second, that found an idle endpoint beside a queue. */
-  readonly idleLooks: number;
+  /** Seconds in which an endpoint stood idle beside someone who waited: with a prompt of less than 8k tokens, with a larger. */
+  readonly idleSeconds: number;
+  readonly idleBesideLargeSeconds: number;
 }
 
 /** Watches all requests of a world, and writes down how each one ended. */
@@ -29,7 +30,8 @@ export class Watch implements ExchangeWatch {
   private readonly inBand = BANDS.map(() => 0);
   private mostHeld = 0;
   private aboveCeiling = 0;
-  private idleLooks = 0;
+  private idleMs = 0;
+  private idleBesideLargeMs = 0;
 
   constructor(
     private readonly clock: Clock,
@@ -47,8 +49,8 @@ export class Watch implements ExchangeWatch {
   }
 
   findings(): Findings {
-    const { mostHeld, aboveCeiling, idleLooks } = this;
-    return { mostHeld, aboveCeiling, idleLooks };
+    const { mostHeld, aboveCeiling, idleMs, idleBesideLargeMs } = this;
+    return { mostHeld, aboveCeiling, idleSeconds: idleMs / 1_000, idleBesideLargeSeconds: idleBesideLargeMs / 1_000 };
   }
 
   started(exchange: Exchange, done: (outcome: Outcome) => void): void {
@@ -82,16 +84,17 @@ export class Watch implements ExchangeWatch {
   }
 
   private look(): void {
-    if (this.endpoints.some((endpoint) => this.isIdleBesideQueue(endpoint.idleMs))) this.idleLooks += 1;
+    if (this.endpoints.some(({ idleMs }) => idleMs >= IDLE_MS)) {
+      if (this.waits((tokens) => tokens < LARGE_TOKENS)) this.idleMs += LOOK_MS;
+      else if (this.waits((tokens) => tokens >= LARGE_TOKENS)) this.idleBesideLargeMs += LOOK_MS;
+    }
     this.clock.after(LOOK_MS, () => this.look());
   }
 
-  private isIdleBesideQueue(idleMs: number): boolean {
-    if (idleMs < IDLE_MS) return false;
-    const now = this.clock.now();
+  private waits(ofSize: (tokens: number) => boolean): boolean {
+    const before = this.clock.now() - IDLE_MS;
     for (const { waits, arrivedAt, job } of this.open) {
-      const limit = job.promptTokens < LONG_TOKENS ? IDLE_MS : LONG_IDLE_MS;
-      if (waits && now - arrivedAt >= limit) return true;
+      if (waits && arrivedAt <= before && ofSize(job.promptTokens)) return true;
     }
     return false;
   }

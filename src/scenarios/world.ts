@@ -33,6 +33,7 @@ export interface RunResult extends Findings {
   /** The most that have run, and waited, within one engine at once. */
   readonly peakRunning: number;
   readonly mostWaitingInside: number;
+  readonly preemptions: number;
 }
 
 /** Clients, gateways and engines on one virtual clock. */
@@ -60,6 +61,13 @@ export class World {
 
   at(ms: number, callback: () => void): void {
     this.clock.after(ms - this.clock.now(), callback);
+  }
+
+  /** An endpoint comes or goes behind the name that gateways resolve. */
+  list(endpoint: Endpoint, listed: boolean): void {
+    endpoint.setListed(listed);
+    const ids = this.endpoints.filter(({ isListed }) => isListed).map(({ id }) => id);
+    for (const { gate } of this.gateways) gate.setEndpoints(ids);
   }
 
   /** One request through a gateway taken at random. */
@@ -110,7 +118,8 @@ export class World {
   run(lengthMs: number): RunResult {
     this.clock.advance(lengthMs);
     this.closing = true;
-    for (let left = DRAIN_MS; left > 0 && this.watch.openCount > 0; left -= DRAIN_STEP_MS) this.clock.advance(DRAIN_STEP_MS);
+    for (let left = DRAIN_MS; left > 0 && this.watch.openCount > 0; left -= DRAIN_STEP_MS)
+      this.clock.advance(DRAIN_STEP_MS);
     return {
       ...this.watch.findings(),
       outcomes: this.watch.outcomes,
@@ -119,6 +128,7 @@ export class World {
       unreturned: this.watch.heldCount + this.gateways.reduce((sum, { gate }) => sum + gate.inUse, 0),
       peakRunning: Math.max(...this.endpoints.map(({ peakRunning }) => peakRunning)),
       mostWaitingInside: Math.max(...this.endpoints.map(({ mostWaiting }) => mostWaiting)),
+      preemptions: this.endpoints.reduce((sum, { preemptions }) => sum + preemptions, 0),
     };
   }
 

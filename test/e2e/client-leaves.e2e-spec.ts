@@ -10,7 +10,7 @@ import {
   streamRequest,
 } from '../support/chat-wire.js';
 import { openFiles, probe, PROBED } from '../support/gateway-probe.js';
-import { bestOfTwo, percentile, promptly } from '../support/measure.js';
+import { bestOf, percentile, promptly } from '../support/measure.js';
 import { RawConnection, requestBytes } from '../support/raw-client.js';
 import { eventually } from '../support/socket-world.js';
 import { startGateway, type RunningGateway } from '../support/start-gateway.js';
@@ -91,7 +91,7 @@ describe('clients that leave', () => {
   }
 
   async function p99(sample: () => Promise<number>): Promise<number> {
-    return bestOfTwo(LEAVE_WITHIN_MS, async () => {
+    return bestOf(2, LEAVE_WITHIN_MS, async () => {
       const samples: number[] = [];
       for (let i = 0; i < CLOSES; i++) samples.push(await sample());
       return percentile(samples, 0.99);

@@ -138,13 +138,13 @@ describe('clients that are slow', () => {
   }, 15_000);
 
   it("C7 cuts a client that takes none of the gateway's own answers", async () => {
-    const client = await deafClient({ method: 'GET', path: '/v1/models' });
-    const askedAt = performance.now();
+    const list: RequestParts = { method: 'GET', path: '/v1/models' };
+    const size = (await world.send(list)).body.length;
     // Fifty lists are more than the system holds for somebody who does not read.
-    client.write(Buffer.concat(Array.from({ length: 50 }, () => requestBytes({ method: 'GET', path: '/v1/models', headers: { 'x-request-id': 'list' } }))));
-    await eventually(() => world.gateway.logs().some(({ request_id, client_gone }) => request_id === 'list' && client_gone === true) || client.destroyed);
-    expect(performance.now() - askedAt).toBeLessThan(BODY_MS + 3500);
-    expect(await readCounting(client, Number.MAX_SAFE_INTEGER)).toBe(false);
+    const client = await deafClient(list);
+    client.write(Buffer.concat(Array.from({ length: 49 }, () => requestBytes(list))));
+    await delay(2 * BODY_MS + 1000);
+    expect(await readCounting(client, 50 * size)).toBe(false);
   }, 15_000);
 
   it('C12 cuts a client that sends requests ahead without end', async () => {

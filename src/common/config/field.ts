@@ -13,7 +13,7 @@ export class Field {
 }
 
 /** A field with what its other decorators say about it. */
-export interface DeclaredField extends Field {
+export interface DeclaredField extends Pick<Field, 'property' | 'key' | 'rule'> {
   readonly optional: boolean;
 }
 
@@ -66,6 +66,8 @@ function declaredIn(section: Section): readonly DeclaredField[] {
   const optional = new Set(conditional.map((entry) => entry.propertyName));
   return metadata.flatMap((entry) => {
     const field: unknown = entry.constraints?.[0];
-    return field instanceof Field ? [{ ...field, optional: optional.has(field.property) }] : [];
+    if (!(field instanceof Field)) return [];
+    const { property, key, rule } = field;
+    return [{ property, key, rule, optional: optional.has(property) }];
   });
 }

@@ -39,7 +39,9 @@ export interface MapsRule {
 export type Rule = ScalarRule | ListRule | MapRule | MapsRule;
 
 /** Stands in an instance for a value that could not be converted, so that it can never pass for a good one. */
-export class Refused {}
+export class Refused {
+  readonly refused = true;
+}
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -39,16 +39,16 @@ export function leaseFor(
 ): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
     let ended = false;
+    let waits = false;
     const end = (): void => {
       ended = true;
-      if (ticket !== undefined) client.signal.removeEventListener('abort', leave);
+      if (waits) client.signal.removeEventListener('abort', leave);
     };
     const leave = (): void => {
       ticket?.cancel();
       reject(client.signal.reason as Error);
     };
-    let ticket: Ticket | undefined;
-    ticket = ask({
+    const ticket = ask({
       granted: (lease) => {
         end();
         resolve(lease);
@@ -60,8 +60,9 @@ export function leaseFor(
       committed: () => client.committed,
     });
     if (ended) return;
-    if (ticket === undefined) resolve(undefined);
-    else client.signal.addEventListener('abort', leave, { once: true });
+    if (ticket === undefined) return resolve(undefined);
+    waits = true;
+    client.signal.addEventListener('abort', leave, { once: true });
   });
 }
 

@@ -32,7 +32,9 @@ it('reaches modules that do not import it', async () => {
   class Reader {
     constructor(readonly admission: AdmissionConfig) {}
   }
-  class ReaderModule {}
+  class ReaderModule {
+    readonly name = 'reader';
+  }
   const { config } = loadConfig('config/gateway.yaml', {});
   const reader = { provide: Reader, inject: [AdmissionConfig], useFactory: (own: AdmissionConfig) => new Reader(own) };
   const imports = [GatewayConfigModule.forConfig(config), { module: ReaderModule, providers: [reader] }];

@@ -15,7 +15,7 @@ export class GatewayConfigModule {
     return {
       module: GatewayConfigModule,
       global: true,
-      imports: [ConfigModule.forRoot({ load, ignoreEnvFile: true, ignoreEnvVars: true, skipProcessEnv: true })],
+      imports: [ConfigModule.forRoot({ load, ignoreEnvFile: true, skipProcessEnv: true })],
       providers: sections.map(({ type, source }) => ({ provide: type, useExisting: source.KEY })),
       exports: sections.map(({ type }) => type),
     };

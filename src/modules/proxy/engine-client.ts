@@ -24,7 +24,7 @@ const SOCKET_LIFE_MS = 30_000;
 const KEEP_ALIVE_DELAY_MS = 30_000;
 const MAX_RESPONSE_HEAD_BYTES = 64 * 1024;
 /** A body that is larger is written in pieces of this: no system takes it at once from an engine that does not read. */
-const PIECE_BYTES = 64 * 1024;
+const PIECE_BYTES = 512 * 1024;
 
 /**
  * The sockets to every upstream. Nothing of undici's own timeouts, redirects, retries or proxies is left in force:

@@ -15,6 +15,8 @@ import { readBody, type BodyLimits } from './read-body.js';
 /** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
 const LINGER_MS = 500;
 const LINGER_BYTES = 512 * 1024;
+/** What a piece of it counts at least: chunks of a byte are to be over sooner. */
+const LINGER_PIECE_BYTES = 128;
 
 /** What all exchanges of one listener share. */
 export interface ExchangeContext {
@@ -227,8 +229,8 @@ export class Exchange implements Beating {
       this.response.end();
     };
     const discard = (part: Buffer): void => {
-      leftBytes -= part.length;
-      if (leftBytes < 0) end();
+      leftBytes -= Math.max(part.length, LINGER_PIECE_BYTES);
+      if (leftBytes < 0) this.request.socket.destroy();
     };
     const timer = this.clock.after(LINGER_MS, end);
     this.response.write(body);
@@ -241,7 +243,7 @@ export class Exchange implements Beating {
     if (this.#parked !== undefined) this.context.heartbeats.unwatch(this);
     if (this.#heldBytes > 0) this.context.bodyMemory.giveBack(this.#heldBytes);
     this.#heldBytes = 0;
-    if (!this.#answered && !this.response.writableEnded) this.#leave();
+    if (!this.#answered && !this.response.writableFinished) this.#leave();
     else if (this.record.problem === undefined) this.record.phase = 'done';
     this.record.close(this.clock.now());
   }

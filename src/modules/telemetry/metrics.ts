@@ -17,6 +17,50 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1];
 const RATE_BUCKETS = [1, 2.5, 5, 10, 20, 40, 80, 160, 320];
 
+/** Name, help, labels and, of a histogram, its bounds. */
+const REQUESTS = [
+  'http_requests_total',
+  'Answered requests; 499: the client left',
+  ['route', 'upstream', 'method', 'status'],
+] as const;
+const REJECTED = ['http_rejected_total', "Answers that are the gateway's own problem", ['route', 'reason']] as const;
+const DURATION = [
+  'http_request_duration_seconds',
+  'Arrival to last byte out',
+  ['route', 'upstream'],
+  DURATION_BUCKETS,
+] as const;
+const REQUEST_BYTES = ['http_request_bytes_total', 'Bytes of request bodies', ['route', 'upstream']] as const;
+const RESPONSE_BYTES = ['http_response_bytes_total', 'Bytes of response bodies', ['route', 'upstream']] as const;
+const OVERHEAD = ['gateway_overhead_seconds', 'Time in the gateway itself', ['route'], OVERHEAD_BUCKETS] as const;
+const UPSTREAM_REQUESTS = [
+  'upstream_requests_total',
+  'Calls of upstreams by outcome',
+  ['upstream', 'outcome'],
+] as const;
+const WAIT = ['admission_wait_seconds', 'Wait of those admitted', ['upstream', 'band'], WAIT_BUCKETS] as const;
+const PARKED = ['admission_parked_total', 'Requests that had to wait', ['upstream', 'band']] as const;
+const ADMISSION_REJECTED = [
+  'admission_rejected_total',
+  'Requests that got no slot',
+  ['upstream', 'band', 'reason'],
+] as const;
+const TTFT = [
+  'llm_ttft_seconds',
+  'Arrival to first content',
+  ['upstream', 'model', 'dialect'],
+  DURATION_BUCKETS,
+] as const;
+const OUTPUT_RATE = [
+  'llm_output_tokens_per_second',
+  'Output tokens a second',
+  ['upstream', 'model'],
+  RATE_BUCKETS,
+] as const;
+const TOKENS = ['llm_tokens_total', "Tokens by the engine's count", ['upstream', 'model', 'kind']] as const;
+const DISCONNECTS = ['client_disconnects_total', 'Clients that left early', ['route', 'phase']] as const;
+const HEARTBEATS = ['stream_heartbeats_total', 'Heartbeats to silent streams', ['upstream', 'dialect']] as const;
+
 const LEFT_IN: Record<Phase, string> = {
   head: 'upload',
   upload: 'upload',
@@ -60,52 +104,25 @@ export class Metrics {
   readonly #heartbeats;
 
   constructor(registry: Registry) {
-    const counter = (name: string, help: string, labelNames: string[]): CounterTally =>
-      registerTally(registry, new CounterTally(name, help, labelNames));
-    const histogram = (name: string, help: string, labelNames: string[], buckets: number[]): HistogramTally =>
-      registerTally(registry, new HistogramTally(name, help, labelNames, buckets));
-    this.#requests = counter('http_requests_total', 'Answered requests; 499: the client left', [
-      'route',
-      'upstream',
-      'method',
-      'status',
-    ]);
-    this.#rejected = counter('http_rejected_total', "Answers that are the gateway's own problem", ['route', 'reason']);
-    this.#duration = histogram(
-      'http_request_duration_seconds',
-      'Arrival to last byte out',
-      ['route', 'upstream'],
-      DURATION_BUCKETS,
-    );
-    this.#requestBytes = counter('http_request_bytes_total', 'Bytes of request bodies', ['route', 'upstream']);
-    this.#responseBytes = counter('http_response_bytes_total', 'Bytes of response bodies', ['route', 'upstream']);
-    this.#overhead = histogram('gateway_overhead_seconds', 'Time in the gateway itself', ['route'], OVERHEAD_BUCKETS);
-    this.#upstreamRequests = counter('upstream_requests_total', 'Calls of upstreams by outcome', [
-      'upstream',
-      'outcome',
-    ]);
-    this.#wait = histogram('admission_wait_seconds', 'Wait of those admitted', ['upstream', 'band'], WAIT_BUCKETS);
-    this.#parked = counter('admission_parked_total', 'Requests that had to wait', ['upstream', 'band']);
-    this.#admissionRejected = counter('admission_rejected_total', 'Requests that got no slot', [
-      'upstream',
-      'band',
-      'reason',
-    ]);
-    this.#ttft = histogram(
-      'llm_ttft_seconds',
-      'Arrival to first content',
-      ['upstream', 'model', 'dialect'],
-      DURATION_BUCKETS,
-    );
-    this.#outputRate = histogram(
-      'llm_output_tokens_per_second',
-      'Output tokens a second',
-      ['upstream', 'model'],
-      RATE_BUCKETS,
-    );
-    this.#tokens = counter('llm_tokens_total', "Tokens by the engine's count", ['upstream', 'model', 'kind']);
-    this.#disconnects = counter('client_disconnects_total', 'Clients that left early', ['route', 'phase']);
-    this.#heartbeats = counter('stream_heartbeats_total', 'Heartbeats to silent streams', ['upstream', 'dialect']);
+    const counter = (...of: ConstructorParameters<typeof CounterTally>): CounterTally =>
+      registerTally(registry, new CounterTally(...of));
+    const histogram = (...of: ConstructorParameters<typeof HistogramTally>): HistogramTally =>
+      registerTally(registry, new HistogramTally(...of));
+    this.#requests = counter(...REQUESTS);
+    this.#rejected = counter(...REJECTED);
+    this.#duration = histogram(...DURATION);
+    this.#requestBytes = counter(...REQUEST_BYTES);
+    this.#responseBytes = counter(...RESPONSE_BYTES);
+    this.#overhead = histogram(...OVERHEAD);
+    this.#upstreamRequests = counter(...UPSTREAM_REQUESTS);
+    this.#wait = histogram(...WAIT);
+    this.#parked = counter(...PARKED);
+    this.#admissionRejected = counter(...ADMISSION_REJECTED);
+    this.#ttft = histogram(...TTFT);
+    this.#outputRate = histogram(...OUTPUT_RATE);
+    this.#tokens = counter(...TOKENS);
+    this.#disconnects = counter(...DISCONNECTS);
+    this.#heartbeats = counter(...HEARTBEATS);
     this.#upstreamUp = new Map<string, boolean>();
     const up = (): LiveValue[] =>
       [...this.#upstreamUp].map(([upstream, works]) => ({ labels: { upstream }, value: works ? 1 : 0 }));

@@ -5,7 +5,12 @@ describe('VirtualClock', () => {
   it('calls in the order of time, and in the order of creation where times are equal', () => {
     const clock = new VirtualClock();
     const heard: string[] = [];
-    for (const [name, delayMs] of [['c', 30], ['a', 10], ['d', 30], ['b', 10]] as const) {
+    for (const [name, delayMs] of [
+      ['c', 30],
+      ['a', 10],
+      ['d', 30],
+      ['b', 10],
+    ] as const) {
       clock.after(delayMs, () => heard.push(`${name}@${clock.now()}`));
     }
     clock.advance(30);

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../common/clock.js';
+import type { Clock } from '../../../common/clock.js';
 import type { Candidate, PoolView } from './admission-tests.js';
 import { BandActivity } from './band-activity.js';
 import { EndpointChoice } from './endpoint-choice.js';
@@ -9,7 +9,8 @@ import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
 import { DrainRate, queuedCount, queuedMs, retryAfterSeconds } from './retry-after.js';
-import { kvTokensOf, patienceMs, prefillEstimateMs, stretchOf } from './sizing.js';
+import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
+import { Ticker } from './ticker.js';
 import { TenantTotals } from './tenant-totals.js';
 import { virtualCost } from './virtual-cost.js';
 import { Waiter } from './waiter.js';
@@ -33,9 +34,9 @@ export class Pool {
   readonly #activity: BandActivity;
   readonly #drain = new DrainRate();
   readonly #choice: EndpointChoice;
+  readonly #ticker: Ticker;
   #ordered: EndpointLedger[] = [];
   #inUse = 0;
-  #tick: Timer | undefined;
   #draining = false;
   #pumping = false;
 
@@ -48,6 +49,10 @@ export class Pool {
     this.received = policy.bands.map(() => new TenantTotals());
     this.#activity = new BandActivity(policy.bands.length, clock.now());
     this.#choice = new EndpointChoice(policy);
+    this.#ticker = new Ticker(clock, TICK_MS, () => {
+      this.#expire();
+      this.#pump();
+    });
   }
 
   get inUse(): number {
@@ -119,7 +124,7 @@ export class Pool {
   #wait(waiter: Waiter): Ticket {
     this.#enter(waiter, false);
     this.#pump();
-    this.#startTick();
+    if (!this.#nobodyWaits()) this.#ticker.start();
     return { cancel: () => this.#forget(waiter) };
   }
 
@@ -128,7 +133,7 @@ export class Pool {
     if (waiter.heapIndex < 0) return false;
     this.#deadlines.remove(waiter);
     this.#bands[waiter.request.band]?.remove(waiter);
-    if (this.#nobodyWaits()) this.#stopTick();
+    if (this.#nobodyWaits()) this.#ticker.stop();
     return true;
   }
 
@@ -262,7 +267,7 @@ export class Pool {
     // In the queue before the place is free, or somebody else would take it.
     this.#enter(again, true);
     this.#release(held, -held.charged);
-    this.#startTick();
+    if (!this.#nobodyWaits()) this.#ticker.start();
     return { cancel: () => this.#forget(again) };
   }
 
@@ -275,39 +280,15 @@ export class Pool {
     return retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random());
   }
 
-  #startTick(): void {
-    if (this.#tick !== undefined || this.#nobodyWaits()) return;
-    this.#tick = this.clock.after(TICK_MS, () => {
-      this.#tick = undefined;
-      this.#expire();
-      this.#pump();
-      this.#startTick();
-    });
-  }
-
-  #stopTick(): void {
-    this.#tick?.cancel();
-    this.#tick = undefined;
-  }
-
   /** Ends the waits that have lasted too long. */
   #expire(): void {
     const now = this.clock.now();
-    for (
-      let first = this.#deadlines.peek();
-      first !== undefined && first.deadline <= now;
-      first = this.#deadlines.peek()
-    ) {
+    for (let first = this.#deadlines.peek(); first?.isOver(now) === true; first = this.#deadlines.peek()) {
       this.#leave(first, 'queue-timeout');
     }
-    const maxParkMs = this.policy.gauges?.maxParkMs;
-    if (maxParkMs === undefined) return;
-    for (const band of this.#bands) {
-      for (const head of band.candidates()) {
-        const patience = maxParkMs * stretchOf(head.request, head.estimateMs);
-        if (head.gaugeHeldSince !== undefined && now - head.gaugeHeldSince >= patience)
-          this.#leave(head, 'engine-saturated');
-      }
-    }
+    const { gauges } = this.policy;
+    if (gauges === undefined) return;
+    const heads = this.#bands.flatMap((band) => band.candidates());
+    for (const head of heads) if (head.isSaturated(now, gauges.maxParkMs)) this.#leave(head, 'engine-saturated');
   }
 }

@@ -1,5 +1,6 @@
 import type { Lane, Queued } from './flow-queue.js';
 import type { HeapItem } from './heap.js';
+import { stretchOf } from './sizing.js';
 import type { PoolListener, PoolRequest, TestName, WorkClass } from './pool-types.js';
 
 /** What is known of a request when it arrives. */
@@ -45,5 +46,16 @@ export class Waiter implements Queued, HeapItem {
 
   get tenant(): string {
     return this.request.tenant;
+  }
+
+  /** Its patience has ended. */
+  isOver(now: number): boolean {
+    return now >= this.deadline;
+  }
+
+  /** At the head of its queue nothing but the engine's gauges has held it for as long as it waits for that. */
+  isSaturated(now: number, maxParkMs: number): boolean {
+    if (this.gaugeHeldSince === undefined) return false;
+    return now - this.gaugeHeldSince >= maxParkMs * stretchOf(this.request, this.estimateMs);
   }
 }

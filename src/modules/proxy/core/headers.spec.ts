@@ -1,4 +1,10 @@
-import { engineRequestHeaders, forwardingFields, proxyRequestHeaders, proxyResponseHeaders } from './headers.js';
+import {
+  engineRequestHeaders,
+  forwardingFields,
+  proxyRequestHeaders,
+  proxyResponseHeaders,
+  withoutFields,
+} from './headers.js';
 
 const stranger = { address: '203.0.113.9', trusted: false };
 const ingress = { address: '10.0.0.7', trusted: true };
@@ -72,17 +78,40 @@ describe('proxyRequestHeaders', () => {
     asObject(proxyRequestHeaders(flatten(fields), fields, stranger, 'r1', forward));
 
   it.each([
-    ['connection', 'x-mine'], ['keep-alive', 'timeout=5'], ['te', 'trailers'], ['trailer', 'x'], ['upgrade', 'h2c'],
-    ['proxy-authorization', 'x'], ['http2-settings', 'x'], ['expect', '100-continue'], ['content-length', '3'],
-    ['authorization', 'x'], ['cookie', 'x'], ['x-api-key', 'x'], ['x_api_key', 'x'], ['x-llmgw-session', 'x'],
-    ['x_llmgw_band', 'platinum'], ['x-original-url', '/'], ['x-rewrite-url', '/'], ['x-http-method-override', 'GET'],
-    ['x-forwarded-prefix', '/'], ['x-real-ip', '1'], ['x-authentik-jwt', 'x'], ['x-consumer-username', 'x'],
+    ['connection', 'x-mine'],
+    ['keep-alive', 'timeout=5'],
+    ['te', 'trailers'],
+    ['trailer', 'x'],
+    ['upgrade', 'h2c'],
+    ['proxy-authorization', 'x'],
+    ['http2-settings', 'x'],
+    ['expect', '100-continue'],
+    ['content-length', '3'],
+    ['authorization', 'x'],
+    ['cookie', 'x'],
+    ['x-api-key', 'x'],
+    ['x_api_key', 'x'],
+    ['x-llmgw-session', 'x'],
+    ['x_llmgw_band', 'platinum'],
+    ['x-original-url', '/'],
+    ['x-rewrite-url', '/'],
+    ['x-http-method-override', 'GET'],
+    ['x-forwarded-prefix', '/'],
+    ['x-real-ip', '1'],
+    ['x-authentik-jwt', 'x'],
+    ['x-consumer-username', 'x'],
   ])('keeps %s to itself', (name, value) => {
     expect(Object.keys(pass({ host: 'a', [name]: value, 'x-own': '1' }))).not.toContain(name);
   });
 
   it('drops what Connection names, but not what the body needs', () => {
-    const fields = { host: 'a', connection: 'x-mine, Content-Type, close', 'x-mine': '1', 'content-type': 'text/plain', 'x-own': '2' };
+    const fields = {
+      host: 'a',
+      connection: 'x-mine, Content-Type, close',
+      'x-mine': '1',
+      'content-type': 'text/plain',
+      'x-own': '2',
+    };
     const passed = pass(fields);
     expect(passed).toMatchObject({ 'content-type': 'text/plain', 'x-own': '2' });
     expect(passed).not.toHaveProperty('x-mine');
@@ -91,6 +120,18 @@ describe('proxyRequestHeaders', () => {
   it('lets a credential cross where the prefix names it', () => {
     expect(pass({ host: 'a', cookie: 'a=b', authorization: 'x' }, ['cookie'])).toMatchObject({ cookie: 'a=b' });
     expect(pass({ host: 'a', cookie: 'a=b', authorization: 'x' }, ['cookie'])).not.toHaveProperty('authorization');
+  });
+});
+
+describe('withoutFields', () => {
+  it('leaves out the named fields with their values, however they are spelled', () => {
+    const raw = ['X-Lane', 'a', 'x_lane', 'b', 'X-Other', 'x-lane', 'x-who', 'c'];
+    expect(withoutFields(raw, new Set(['x-lane', 'x-who']))).toEqual(['X-Other', 'x-lane']);
+  });
+
+  it('hands on the same list where there is none of them', () => {
+    const raw = ['X-Other', 'x-lane'];
+    expect(withoutFields(raw, new Set(['x-lane']))).toBe(raw);
   });
 });
 
@@ -109,7 +150,13 @@ describe('proxyResponseHeaders', () => {
       trailer: 'x',
       etag: '"1"',
     };
-    expect(asObject(proxyResponseHeaders(fields, undefined))).toEqual({ 'content-type': 'text/html', 'content-length': '5', etag: '"1"' });
-    expect(proxyResponseHeaders(fields, ['set-cookie'])).toEqual(expect.arrayContaining(['set-cookie', 'a=1', 'set-cookie', 'b=2']));
+    expect(asObject(proxyResponseHeaders(fields, undefined))).toEqual({
+      'content-type': 'text/html',
+      'content-length': '5',
+      etag: '"1"',
+    });
+    expect(proxyResponseHeaders(fields, ['set-cookie'])).toEqual(
+      expect.arrayContaining(['set-cookie', 'a=1', 'set-cookie', 'b=2']),
+    );
   });
 });

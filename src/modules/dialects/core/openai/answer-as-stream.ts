@@ -10,7 +10,7 @@ import { DONE_EVENT } from './stream-repair.js';
 export function answerAsStream(body: Buffer): Buffer {
   const answer = parsedJson(body.toString('utf8'));
   if (!isObject(answer) || !Array.isArray(answer['choices'])) throw unusableAnswer('the answer has no list of choices');
-  const { usage, choices, ...members } = answer;
+  const { usage, choices: _choices, ...members } = answer;
   const isChat = answer['object'] !== 'text_completion';
   const head = isChat ? { ...members, object: 'chat.completion.chunk' } : members;
   const chunks = answer['choices']

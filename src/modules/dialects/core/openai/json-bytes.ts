@@ -21,7 +21,9 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 );
 const SPACE = Uint8Array.from({ length: 256 }, (_, byte) => ([0x20, 0x0a, 0x0d, 0x09].includes(byte) ? 1 : 0));
-const SHORT_ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
+/** What may stand behind a backslash by itself. */
+const SHORT_ESCAPES = new Uint8Array(256);
+for (const byte of Buffer.from('"\\/bfnrt')) SHORT_ESCAPES[byte] = 1;
 const LITERALS = new Map([
   [0x74, Buffer.from('true')],
   [0x66, Buffer.from('false')],
@@ -204,7 +206,7 @@ export class JsonBytes {
 
   private endOfEscape(backslash: number): number {
     const byte = this.byte(backslash + 1);
-    if (SHORT_ESCAPES.has(byte)) return backslash + 2;
+    if (SHORT_ESCAPES[byte] === 1) return backslash + 2;
     if (byte !== 0x75) throw this.fault(backslash + 1, 'a valid escape');
     for (let at = backslash + 2; at < backslash + 6; at++) {
       if (!isHex(this.byte(at))) throw this.fault(at, 'a hexadecimal digit');

@@ -55,7 +55,7 @@ export function prepareRequest(
       usageWanted: scan.includeUsage,
       usageAdded,
       vectors: scan.encodingFormat === 'base64' ? 'base64' : 'float',
-      ...(ranking === undefined ? {} : { restore: ranking.restore }),
+      ...(ranking === undefined ? {} : { restore: (answer: Buffer) => ranking.restore(answer) }),
     },
   };
 }
