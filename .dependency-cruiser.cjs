@@ -55,13 +55,25 @@ const rules = [
   {
     name: 'core-is-framework-free',
     comment: 'policy runs in a test without Nest, Fastify or a network',
-    from: { path: '^src/(common|sim)/|^src/[^/]+/[^/]+/core/' },
+    from: { path: '^src/(common|sim|scenarios)/|^src/[^/]+/[^/]+/core/' },
     to: {
       path: packages(
         ...['@nestjs', '@fastify', 'fastify', 'undici', 'rxjs', 'passport[^/]*', '@nestjs/passport'],
         ...['jwks-rsa', 'prom-client', '@opentelemetry'],
       ),
     },
+  },
+  {
+    name: 'scenarios-imports',
+    comment: 'scenarios put the real controller in front of simulated engines, and know nothing else',
+    from: { path: '^src/scenarios/' },
+    to: { path: '^src/', pathNot: '^src/(scenarios|sim/core|common|modules/admission/core)/' },
+  },
+  {
+    name: 'only-the-cli-runs-scenarios',
+    comment: 'no part of the gateway is built on its own simulation',
+    from: { path: '^src/(?!scenarios/|cli/)' },
+    to: { path: '^src/scenarios/' },
   },
   {
     name: 'core-stays-home',

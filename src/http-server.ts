@@ -1,159 +1,178 @@
-import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { Connection, type Service } from './connection.js';
-import type { ServerConfig } from './common/config/server.config.js';
-import { GatewayProblem } from './common/problem/gateway-problem.js';
-import type { FrontDoor } from './front-door.js';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppModule } from './app.module.js';
+import { systemClock } from './common/clock.js';
+import { RoutingTable } from './common/config/routing-table.js';
+import { networkTest } from './common/networks.js';
+import { FrontDoor } from './front-door.js';
+import { Listener } from './listener.js';
+import { ManagementModule } from './management.module.js';
+import { AdmissionConfig } from './modules/admission/admission.config.js';
+import { SlotController } from './modules/admission/slot-controller.js';
+import type { GatewayConfig } from './modules/config/gateway.config.js';
+import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
+import { DrainIndicator } from './modules/health/drain.indicator.js';
+import { BodyMemory } from './modules/proxy/body-memory.js';
+import { EngineClient } from './modules/proxy/engine-client.js';
+import { FixedPaths } from './modules/proxy/fixed-paths.js';
+import { Heartbeats } from './modules/proxy/heartbeats.js';
+import { PrefixProxy } from './modules/proxy/prefix-proxy.js';
+import { WebSocketProxy } from './modules/proxy/websocket.js';
+import { Telemetry } from './modules/telemetry/telemetry.js';
 
-/** TCP keep-alive towards clients that have gone without a word, in the middle of a long silence. */
-const KEEP_ALIVE_DELAY_MS = 30_000;
-/** How much later than its time a slow head is cut, at most. */
-const LONGEST_CHECK_MS = 1000;
+/** Longest route parameter; the head's check has capped the whole target already. */
+const MAX_PARAM_LENGTH = 8192;
 
-/** The public listener: nothing of Node's own limits is left in force but those that the configuration names. */
-export class HttpServer {
-  readonly server: Server;
-  readonly #connections = new Map<Duplex, Connection>();
-  #runningCount = 0;
-  #door: FrontDoor | undefined;
+/** A gateway that serves. */
+export class Gateway {
+  private constructor(
+    private readonly app: NestFastifyApplication,
+    private readonly management: NestFastifyApplication,
+    readonly server: Listener,
+    readonly door: FrontDoor,
+  ) {}
 
-  constructor(config: ServerConfig, handler: RequestListener) {
-    this.server = http.createServer({
-      maxHeaderSize: config.maxHeaderSizeBytes,
-      headersTimeout: config.headersTimeoutMs,
-      // The body has a time limit of its own, by the route; this one would also run while a client waits in the queue.
-      requestTimeout: 0,
-      keepAliveTimeout: config.keepAliveTimeoutMs,
-      connectionsCheckingInterval: Math.min(LONGEST_CHECK_MS, config.headersTimeoutMs / 2),
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
-      insecureHTTPParser: false,
-      requireHostHeader: false,
-      shouldUpgradeCallback: (request: IncomingMessage) => this.#isUpgrade(request),
-    });
-    this.server.timeout = 0;
-    // Node drops fields over its limit silently; the head's check counts and refuses.
-    this.server.maxHeadersCount = 0;
-    if (config.maxConnections !== undefined) this.server.maxConnections = config.maxConnections;
-    this.#listenTo(handler);
-  }
-
-  /** Opens the door: until then every request waits for nothing and is refused. */
-  open(door: FrontDoor): void {
-    this.#door = door;
-  }
-
-  /** Requests and sockets that are being served. */
-  get running(): number {
-    return this.#runningCount;
-  }
-
-  /** No new connection is taken; those that are there stay. */
-  stopAccepting(): void {
-    this.server.close();
-  }
-
-  /** Connections that are there, whatever they do. */
-  get connections(): number {
-    return this.#connections.size;
-  }
-
-  /** Closes every connection that is between two requests, or has not begun one. */
-  closeIdle(): void {
-    this.server.closeIdleConnections();
-    // Node takes a newcomer that has not said a word for one in the middle of its head.
-    for (const socket of this.#connections.keys())
-      if (socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
-  }
-
-  /** Cuts whatever is left. */
-  destroyAll(): void {
-    for (const socket of this.#connections.keys()) socket.destroy();
-  }
-
-  #listenTo(handler: RequestListener): void {
-    const service: Service = {
-      begin: (request, response) => this.#begin(request, response, handler),
-      ended: () => {
-        this.#runningCount--;
+  /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
+  static async start(config: GatewayConfig): Promise<Gateway> {
+    let server: Listener | undefined;
+    let door: FrontDoor | undefined = undefined;
+    const adapter = openAdapter(
+      (handler) => {
+        server = new Listener(config.server, handler);
+        return server.server;
       },
-    };
-    const enter: RequestListener = (request, response) =>
-      this.#connections.get(request.socket)?.take(request, response);
-    this.server.on('request', enter);
-    this.server.on('checkContinue', enter);
-    this.server.on('checkExpectation', enter);
-    this.server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
-    this.server.on('connect', (request: IncomingMessage, socket: Duplex) =>
-      this.#unreadable(connectRefused(request), socket),
+      () => doorOf(door),
     );
-    this.server.on('clientError', (error: Error, socket: Duplex) => {
-      // Bytes behind a request that said it was the last one are nobody's: its answer goes out undisturbed.
-      if (codeOf(error) !== 'HPE_CLOSED_CONNECTION' || socket.readableEnded)
-        this.#unreadable(unreadableProblem(error), socket);
-    });
-    this.server.on('connection', (socket: Socket) => {
-      this.#connections.set(socket, new Connection(socket, service));
-      socket.once('close', () => this.#connections.delete(socket));
-    });
+    const app = await boot(AppModule.forConfig(config), adapter);
+    const fixed = app.get(FixedPaths);
+    adapter
+      .getInstance()
+      .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
+    door = openDoor(app, config);
+    if (server === undefined) throw new Error('the HTTP server was not created');
+    const management = await boot(
+      ManagementModule,
+      new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }),
+    );
+    const gateway = new Gateway(app, management, server, door);
+    await gateway.#listen(config);
+    return gateway;
   }
 
-  #begin(request: IncomingMessage, response: ServerResponse, handler: RequestListener): void {
-    this.#runningCount++;
-    if (this.#door === undefined) response.writeHead(503).end();
-    else this.#door.enter(request, response, handler);
+  get telemetry(): Telemetry {
+    return this.app.get(Telemetry);
   }
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#connections.get(socket)?.upgrade() !== true) {
-      socket.destroy();
-      return;
+  get slots(): SlotController {
+    return this.app.get(SlotController);
+  }
+
+  get sockets(): WebSocketProxy {
+    return this.app.get(WebSocketProxy);
+  }
+
+  get engines(): EngineClient {
+    return this.app.get(EngineClient);
+  }
+
+  get readiness(): DrainIndicator {
+    return this.app.get(DrainIndicator);
+  }
+
+  /** Where it listens, as host:port. */
+  addresses(): { listen: string; management: string } {
+    return { listen: addressOf(this.app), management: addressOf(this.management) };
+  }
+
+  /** Ends both listeners and whatever still runs. */
+  async close(): Promise<void> {
+    this.server.destroyAll();
+    await Promise.all([this.app.close(), this.management.close()]);
+  }
+
+  async #listen({ server }: GatewayConfig): Promise<void> {
+    try {
+      await this.app.init();
+      this.server.open(this.door);
+      await this.management.listen(listenOptions(server.management));
+      await this.app.listen(listenOptions(server.listen));
+    } catch (error) {
+      await this.close();
+      throw error;
     }
-    this.#runningCount++;
-    socket.once('close', () => this.#runningCount--);
-    void this.#door?.upgrade(request, socket, head);
-  }
-
-  /** Another protocol is only ever spoken on a prefix; elsewhere the wish is ignored, as RFC 9110 section 7.8 allows. */
-  #isUpgrade(request: IncomingMessage): boolean {
-    return this.#door?.wantsUpgrade(request) ?? false;
-  }
-
-  #unreadable(problem: GatewayProblem | undefined, socket: Duplex): void {
-    if (problem === undefined || this.#door === undefined) socket.destroy();
-    else this.#door.unreadable(problem, socket, this.#connections.get(socket)?.current);
   }
 }
 
-const connectRefused = (request: IncomingMessage): GatewayProblem =>
-  new GatewayProblem('method-not-allowed', {
-    detail: 'CONNECT is not served.',
-    cause: request.method,
-    headers: { Allow: 'GET, POST' },
+/** Fastify on a server of our own; what it would answer by itself, the door answers. */
+function openAdapter(listenWith: (handler: RequestListener) => Server, door: () => FrontDoor): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    serverFactory: (handler: unknown) => listenWith(handler as RequestListener),
+    rewriteUrl: (request: IncomingMessage) => door().rewrite(request),
+    // The client has been told already; Fastify's own handler would cut the connection under the answer.
+    clientErrorHandler: () => undefined,
+    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      door().refuseTarget(request.raw);
+    },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    logger: false,
+    forceCloseConnections: false,
+    skipMiddie: true,
+    multipart: false,
+  });
+  // Bodies stay unread until the route's guard has let the request through.
+  adapter.getInstance().removeAllContentTypeParsers();
+  adapter.getInstance().addContentTypeParser('*', (_request, _payload, done) => done(null));
+  return adapter;
+}
+
+const boot = (
+  module: Parameters<typeof NestFactory.create>[0],
+  adapter: FastifyAdapter,
+): Promise<NestFastifyApplication> =>
+  NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: false,
+    abortOnError: false,
+    bodyParser: false,
   });
 
-/** Why bytes could not be read as a request; undefined: the connection broke, and nobody is there to be told. */
-function unreadableProblem(error: Error): GatewayProblem | undefined {
-  const code = codeOf(error);
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return new GatewayProblem('headers-too-large', { detail: 'The request head is larger than this gateway takes.' });
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new GatewayProblem('body-timeout', { detail: 'The request head did not arrive in time (timeout).' });
-  }
-  if (code === 'HPE_INVALID_VERSION' && reasonOf(error) === 'Invalid HTTP version') {
-    return new GatewayProblem('version-not-supported', { detail: 'HTTP/1.1 is spoken here.', cause: code });
-  }
-  if (code === 'HPE_INVALID_METHOD') {
-    return new GatewayProblem('method-unknown', { detail: 'This method is not known here.', cause: code });
-  }
-  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') {
-    return new GatewayProblem('invalid-request-head', { detail: 'The request is not valid HTTP/1.1.', cause: code });
-  }
-  return undefined;
+function doorOf(door: FrontDoor | undefined): FrontDoor {
+  if (door === undefined) throw new Error('the door is not open yet');
+  return door;
 }
 
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
-const reasonOf = (error: Error): unknown => ('reason' in error ? error.reason : undefined);
+function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): FrontDoor {
+  const proxies = app.get(PrefixProxy);
+  return new FrontDoor({
+    exchanges: {
+      clock: systemClock,
+      bodyMemory: app.get(BodyMemory),
+      bodyTimeoutMs: server.bodyTimeoutMs,
+      heartbeats: new Heartbeats(app.get(AdmissionConfig), systemClock),
+      closing: false,
+    },
+    clock: systemClock,
+    renderer: app.get(ProblemRenderer),
+    sockets: app.get(WebSocketProxy),
+    aliases: app.get(RoutingTable).aliases,
+    isTrusted: networkTest(server.trustedProxies),
+    isProxied: (path) => proxies.find(path) !== undefined,
+    recorded: app.get(Telemetry).take,
+  });
+}
+
+/** `host:port`, with IPv6 in brackets, as listen options. */
+function listenOptions(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+}
+
+function addressOf(app: NestFastifyApplication): string {
+  const address: unknown = app.getHttpServer().address();
+  if (typeof address !== 'object' || address === null || !('port' in address) || !('address' in address))
+    return 'closed';
+  const host = String(address.address);
+  return `${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`;
+}

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ServerConfig } from './common/config/server.config.js';
 import { GatewayProblem } from './common/problem/gateway-problem.js';
-import type { Gateway } from './gateway.js';
+import type { Gateway } from './http-server.js';
 
 const DEFAULT_DRAIN_DELAY_MS = 5000;
 /** How often a drain looks whether the last request has ended. */
@@ -61,6 +61,8 @@ export class Shutdown {
     const { gateway } = this;
     this.log.warn({ running: gateway.server.running }, 'the drain has reached its limit: ending the rest');
     gateway.sockets.drain();
+    // First those that wait, or they would get the places of those that are ended.
+    gateway.slots.endDrain();
     void gateway.engines.end(drainLimitProblem());
     await this.#emptied(performance.now() + LAST_WORDS_MS);
   }
@@ -68,8 +70,10 @@ export class Shutdown {
   /** Settles when nobody is connected any more, or the time has come. */
   async #emptied(deadline: number): Promise<void> {
     const { server } = this.gateway;
-    for (server.closeIdle(); server.connections > 0 && performance.now() < deadline; server.closeIdle()) {
+    server.closeIdle();
+    while (server.connections > 0 && performance.now() < deadline) {
       await unheld(LOOK_EVERY_MS);
+      server.closeIdle();
     }
   }
 }

@@ -23,6 +23,10 @@ const COMMANDS: Readonly<Record<string, { readonly help: string; readonly run: C
     help: 'simulate --engine KIND --listen HOST:PORT --models a,b   run a simulated engine',
     run: async (argv) => (await import('./simulate.command.js')).simulateCommand(argv, env, out, err),
   },
+  scenarios: {
+    help: 'scenarios [--only S1,S3] [--quick] [--write FOLDER]   admission under simulated load, in virtual time',
+    run: async (argv) => (await import('./scenarios.command.js')).scenariosCommand(argv, env, out, err),
+  },
   demo: {
     help: 'demo                           run simulated engines and a gateway in front of them',
     run: async () => (await import('./demo.command.js')).demoCommand(env, out),

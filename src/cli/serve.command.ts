@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { Gateway } from '../gateway.js';
+import { Gateway } from '../http-server.js';
 import { ConfigFaults, loadConfig } from '../modules/config/load-config.js';
 import type { GatewayConfig } from '../modules/config/gateway.config.js';
 import { stackOf } from '../modules/telemetry/telemetry.js';

@@ -11,7 +11,9 @@ import { VOLTA } from '../sim/core/profiles.js';
 const AT_MS = 10_000;
 const LONG_COUNT = 2;
 const SHORT_COUNT = 15;
-const PARKS_S = [30, 60, 120, 240, 480, 720, Infinity] as const;
+const PARKS_S = [60, 120, 240, 480, 720] as const;
+/** So short that any wait for the gauges alone would show. */
+const TINY_PARK_S = 5;
 
 interface Case {
   readonly title: string;
@@ -22,8 +24,10 @@ interface Case {
 const CASES: readonly Case[] = [
   { title: 'no gate', gate: noGate, maxParkS: undefined },
   ...PARKS_S.map((maxParkS) => ({ title: 'gauges alone', gate: gaugesAlone(maxParkS * 1_000), maxParkS })),
-  { title: 'this controller', gate: controller({ maxParkMs: 30_000 }), maxParkS: 30 },
+  { title: 'gauges alone', gate: gaugesAlone(Infinity), maxParkS: Infinity },
+  { title: 'this controller', gate: controller({ maxParkMs: TINY_PARK_S * 1_000 }), maxParkS: TINY_PARK_S },
   { title: 'this controller', gate: controller(), maxParkS: 120 },
+  { title: 'this controller, ttl 300 s', gate: controller({ ttlMs: 300_000 }), maxParkS: 120 },
 ];
 
 /** How the two long and fifteen short prompts come. */

@@ -7,6 +7,8 @@ export interface ControllerVariant {
   readonly strictReserve?: boolean;
   readonly without?: readonly TestName[];
   readonly maxParkMs?: number;
+  /** Of every band. */
+  readonly ttlMs?: number;
 }
 
 /** The admission controller, as a configuration with these bands sets it up. */
@@ -16,11 +18,11 @@ export const controller =
     new Pool(policyOf(site, variant), site.clock, site.random);
 
 function policyOf({ slots, endpoints, generates }: GateSite, variant: ControllerVariant): PoolPolicy {
-  const { strictReserve = false, without = [], maxParkMs = 120_000 } = variant;
+  const { strictReserve = false, without = [], maxParkMs = 120_000, ttlMs } = variant;
   const perEndpoint = Math.ceil(slots * Math.max(...BANDS.map(({ ceiling }) => ceiling)));
   return {
     name: 'engines',
-    bands: BANDS,
+    bands: ttlMs === undefined ? BANDS : BANDS.map((band) => ({ ...band, ttlMs })),
     defaultBand: GOLD,
     limit: perEndpoint * endpoints,
     slotsPerEndpoint: slots,

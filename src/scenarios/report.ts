@@ -27,9 +27,10 @@ const ONE_GATEWAY = '## The same with one gateway each';
 
 const BURST = `## Two prompts of 65k tokens and fifteen of 8k
 
-On the engine that the gauge gate was written for: 525 tok/s of prefill, 152 432 tokens of KV memory, four sequences. A
-\`maxPark\` is long enough when nobody is turned away for it: it has to be longer than the longest wait. This controller is
-never held by the gauges alone under this load, so that its \`maxPark\` decides nothing; the bands' \`ttl\` does.`;
+On the engine that the gauge gate was written for: 525 tok/s of prefill, 152 432 tokens of KV memory, four sequences. Times
+are of those that were served, so a row that turns many away looks better than it is. For the gauges alone, \`maxPark\` has
+to be longer than the longest wait of the row without one. This controller counts only the time in which nothing but the
+gauges holds a request at the head of its queue: where a \`maxPark\` of 5 s turns nobody away, there is none of it.`;
 
 const WORTH = `## What each test earns
 

@@ -33,7 +33,9 @@ describe('a gateway that is told to end', () => {
 
   const refused = async (): Promise<boolean> => {
     const socket = connect(world.gateway.port, '127.0.0.1');
-    return Promise.race([once(socket, 'connect').then(() => false), once(socket, 'error').then(() => true)]).catch(() => true);
+    return Promise.race([once(socket, 'connect').then(() => false), once(socket, 'error').then(() => true)]).catch(
+      () => true,
+    );
   };
 
   it('D1 is unready at once, accepts for its delay, closes what is idle, finishes what runs and exits 0', async () => {
@@ -63,7 +65,10 @@ describe('a gateway that is told to end', () => {
     socket.write(chunk(deltaEvent('two')) + chunk(FINISH_EVENT) + chunk(DONE_EVENT) + LAST_CHUNK);
     const finishedAt = performance.now();
     const whole = await answering;
-    expect([whole.end, whole.text()]).toEqual(['clean', deltaEvent('one') + deltaEvent('two') + FINISH_EVENT + DONE_EVENT]);
+    expect([whole.end, whole.text()]).toEqual([
+      'clean',
+      deltaEvent('one') + deltaEvent('two') + FINISH_EVENT + DONE_EVENT,
+    ]);
     expect(await world.gateway.exit()).toEqual({ code: 0, signal: null });
     expect(performance.now() - finishedAt).toBeLessThan(2000);
   });
@@ -200,7 +205,11 @@ describe('a gateway that is told to end', () => {
       client.send(requestBytes(chatRequest()).subarray(0, -1));
       return client.response();
     });
-    for (const [each, status, afterMs] of [[holder, 504, 1200], [waiter, 504, 700], [upload, 408, 900]] as const) {
+    for (const [each, status, afterMs] of [
+      [holder, 504, 1200],
+      [waiter, 504, 700],
+      [upload, 408, 900],
+    ] as const) {
       const [found, tookMs] = await each;
       expect(found).toBe(status);
       expect(tookMs).toBeGreaterThan(afterMs - 100);

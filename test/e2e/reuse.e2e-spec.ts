@@ -1,6 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHAT_ANSWER, chatRequest, chunk, deltaEvent, jsonAnswer, STREAM_HEAD, streamRequest } from '../support/chat-wire.js';
+import {
+  CHAT_ANSWER,
+  chatRequest,
+  chunk,
+  deltaEvent,
+  jsonAnswer,
+  STREAM_HEAD,
+  streamRequest,
+} from '../support/chat-wire.js';
 import { EngineWorld, expectProblem } from '../support/engine-world.js';
 import { RawConnection, requestBytes, type RequestParts } from '../support/raw-client.js';
 import { eventually } from '../support/socket-world.js';
@@ -88,7 +96,9 @@ describe('connections that are used again', () => {
   it('R5 sends each request once, and counts it once, however it fails', async () => {
     const counted = async () => (await world.gateway.metric('upstream_requests_total', { upstream: 'engine' })) ?? 0;
     const before = await counted();
-    world.engine.play(({ socket, call }) => (call % 2 === 0 ? socket.resetAndDestroy() : socket.end(`${STREAM_HEAD}${chunk(deltaEvent('one'))}`)));
+    world.engine.play(({ socket, call }) =>
+      call % 2 === 0 ? socket.resetAndDestroy() : socket.end(`${STREAM_HEAD}${chunk(deltaEvent('one'))}`),
+    );
     const answers = [];
     for (let i = 0; i < 20; i++) answers.push(await world.send(streamRequest()));
     expect(world.engine.requests).toHaveLength(20);
@@ -147,10 +157,15 @@ describe('connections that are used again', () => {
 });
 
 /** Seconds until TCP probes the other side of that connection; undefined while no such timer runs. */
-async function keepAliveSeconds(localPort: number | undefined, remotePort: number | undefined): Promise<number | undefined> {
+async function keepAliveSeconds(
+  localPort: number | undefined,
+  remotePort: number | undefined,
+): Promise<number | undefined> {
   const hex = (port: number | undefined): string => (port ?? 0).toString(16).toUpperCase().padStart(4, '0');
   const table = await readFile('/proc/net/tcp', 'utf8');
-  const row = table.split('\n').find((line) => line.includes(`0100007F:${hex(localPort)} 0100007F:${hex(remotePort)} `));
+  const row = table
+    .split('\n')
+    .find((line) => line.includes(`0100007F:${hex(localPort)} 0100007F:${hex(remotePort)} `));
   // proc(5): the active timer (2: keep-alive) and when it is due, in hundredths of a second.
   const [, timer, due] = / ([0-9A-F]{2}):([0-9A-F]{8}) /.exec(row ?? '') ?? [];
   return timer === '02' && due !== undefined ? parseInt(due, 16) / 100 : undefined;

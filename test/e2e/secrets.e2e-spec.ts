@@ -5,6 +5,9 @@ import { completionOf, jsonAnswer, type WireAnswer } from '../support/wire-upstr
 const SECRET = 'sesame-4711';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
+/** Series that tell tenants apart; they have a bound of their own. */
+const withoutTenants = (metrics: string): string => metrics.replaceAll(/^admission_tenant_.*$/gm, '');
+
 describe('what is kept secret', () => {
   let world: EdgeWorld;
   let usual: WireAnswer;
@@ -195,7 +198,7 @@ describe('what is kept secret', () => {
       body: chatBody('x'),
     });
     expectProblem(await world.refusal(`${junk} / HTTP/1.1\r\n\r\n`), 400, 501);
-    const metrics = await world.gateway.metrics();
+    const metrics = withoutTenants(await world.gateway.metrics());
     expect(metrics).not.toContain(junk);
     expect(metrics).not.toContain(SECRET);
     const values = (label: string) =>
@@ -215,6 +218,21 @@ describe('what is kept secret', () => {
     expect(values('band').every((band) => ['platinum', 'gold', 'bronze'].includes(band ?? ''))).toBe(true);
     expect(values('status').every((status) => /^[1-5]\d\d$/.test(status ?? ''))).toBe(true);
     expect(values('method').length).toBeLessThan(12);
+  });
+
+  it('X5: and tenants, where they are one, are no more than a hundred in a band', async () => {
+    for (let turn = 0; turn < 150; turn += 1) {
+      const headers = { ...JSON_TYPE, 'x-llmgw-session': `tenant-${String(turn)}` };
+      await world.ask({ method: 'POST', path: CHAT, headers, body: chatBody('x') });
+    }
+    const metrics = await world.gateway.metrics();
+    const atEngine = metrics.matchAll(
+      /^admission_tenant_tokens_total{upstream="engine",band="gold",tenant="([^"]*)"/gm,
+    );
+    const tenants = new Set([...atEngine].map(([, tenant]) => tenant));
+    expect(tenants.size).toBeGreaterThan(50);
+    expect(tenants.size).toBeLessThanOrEqual(101);
+    expect(withoutTenants(metrics)).not.toContain('tenant-');
   });
 
   // prettier-ignore

@@ -1,7 +1,18 @@
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHAT_ANSWER, chatRequest, chunk, deltaEvent, DONE_EVENT, FINISH_EVENT, jsonAnswer, LAST_CHUNK, STREAM_HEAD, streamRequest } from '../support/chat-wire.js';
+import {
+  CHAT_ANSWER,
+  chatRequest,
+  chunk,
+  deltaEvent,
+  DONE_EVENT,
+  FINISH_EVENT,
+  jsonAnswer,
+  LAST_CHUNK,
+  STREAM_HEAD,
+  streamRequest,
+} from '../support/chat-wire.js';
 import { EngineWorld, expectProblem } from '../support/engine-world.js';
 import { probe, PROBED } from '../support/gateway-probe.js';
 import { RawConnection, requestBytes, type RequestParts } from '../support/raw-client.js';
@@ -27,14 +38,22 @@ describe('clients that are slow', () => {
         upstream: { engine: 'ollama' },
         models: [
           { id: 'demo-embed', upstream: 'engine', operations: ['embeddings'] },
-          ...Array.from({ length: 1500 }, (_, at) => ({ id: `model-${String(at)}-${'x'.repeat(200)}`, upstream: 'engine', operations: ['chat' as const] })),
+          ...Array.from({ length: 1500 }, (_, at) => ({
+            id: `model-${String(at)}-${'x'.repeat(200)}`,
+            upstream: 'engine',
+            operations: ['chat' as const],
+          })),
         ],
         proxies: [
           { prefix: '/files', upstream: 'engine' },
           { prefix: '/hasty', upstream: 'engine', more: { timeouts } },
         ],
         operations: { embeddings: { timeouts } },
-        server: { headersTimeout: `${String(HEADERS_MS)}ms`, bodyTimeout: `${String(BODY_MS)}ms`, keepAliveTimeout: '20s' },
+        server: {
+          headersTimeout: `${String(HEADERS_MS)}ms`,
+          bodyTimeout: `${String(BODY_MS)}ms`,
+          keepAliveTimeout: '20s',
+        },
       },
       { env: PROBED },
     );
@@ -56,7 +75,11 @@ describe('clients that are slow', () => {
     world.engine.play(({ socket }) => socket.write(jsonAnswer()));
     await expectOthersUnaffected();
     const before = await probe(world.gateway);
-    const head = requestBytes({ method: 'POST', path: '/v1/chat/completions', headers: { 'content-type': 'application/json', 'content-length': '1000' } });
+    const head = requestBytes({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { 'content-type': 'application/json', 'content-length': '1000' },
+    });
     const opened = await Promise.all(
       Array.from({ length: 600 }, async (_, at) => {
         const connection = await RawConnection.open(world.gateway.port);
@@ -66,7 +89,10 @@ describe('clients that are slow', () => {
       }),
     );
     const openedAt = performance.now();
-    const drip = setInterval(() => opened.forEach(({ socket }, at) => at % 3 > 0 && socket.writable && socket.write('x')), 500);
+    const drip = setInterval(
+      () => opened.forEach(({ socket }, at) => at % 3 > 0 && socket.writable && socket.write('x')),
+      500,
+    );
     const answers = opened.map(async (connection, at) => (at % 3 > 0 ? (await connection.response()).status : 0));
     await delay(1000);
     const asked = world.engine.requests.length;
@@ -96,7 +122,9 @@ describe('clients that are slow', () => {
     const size = 100 * MIB;
     const poured: (() => number)[] = [];
     world.engine.play(({ socket }) => {
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${String(size)}\r\n\r\n`);
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${String(size)}\r\n\r\n`,
+      );
       poured.push(pour(socket, size));
     });
     const before = await probe(world.gateway);
@@ -104,7 +132,11 @@ describe('clients that are slow', () => {
     await eventually(() => poured.length === 6);
     // Stalled: nothing more is taken, for a while.
     const total = () => poured.reduce((sum, taken) => sum + taken(), 0);
-    for (let last = -1; last !== total(); await delay(300)) last = total();
+    let last = -1;
+    while (last !== total()) {
+      last = total();
+      await delay(300);
+    }
     poured.forEach((taken) => expect(taken()).toBeLessThan(24 * MIB));
     const during = await probe(world.gateway);
     expect(during.rssBytes - before.rssBytes).toBeLessThan(80 * MIB);
@@ -117,25 +149,41 @@ describe('clients that are slow', () => {
 
   it.each([
     ['in the middle of its answer', { ...download(50), path: '/hasty/50' }, 50 * MIB],
-    ['when all of it has come from the engine', { method: 'POST', path: '/v1/embeddings', headers: { 'content-type': 'application/json' }, body: '{"model":"demo-embed","input":"x"}' }, 12 * MIB],
-  ])('C7 cuts a client that reads nothing for the configured time, %s', async (_, request, size) => {
-    const vectors = (): string => `{"object":"list","model":"demo-embed","data":[{"object":"embedding","index":0,"embedding":[${'0.5,'.repeat(size / 4)}0.5]}]}`;
-    world.engine.play(({ socket }) => {
-      if (request.method === 'POST') return socket.write(jsonAnswer(vectors()));
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${String(size)}\r\n\r\n`);
-      return pour(socket, size);
-    });
-    const id = `deaf-${String(size)}`;
-    const client = await deafClient({ ...request, headers: { ...request.headers, 'x-request-id': id } });
-    await world.engine.request(0);
-    const askedAt = performance.now();
-    await world.slotsFree();
-    // The system tells of the end only to those who read; the gateway says when its side of it was over.
-    await eventually(() => world.gateway.logs().some(({ request_id }) => request_id === id));
-    expect(performance.now() - askedAt).toBeGreaterThan(WRITE_MS - 500);
-    expect(performance.now() - askedAt).toBeLessThan(WRITE_MS + 3500);
-    expect(await readCounting(client, size)).toBe(false);
-  }, 15_000);
+    [
+      'when all of it has come from the engine',
+      {
+        method: 'POST',
+        path: '/v1/embeddings',
+        headers: { 'content-type': 'application/json' },
+        body: '{"model":"demo-embed","input":"x"}',
+      },
+      12 * MIB,
+    ],
+  ])(
+    'C7 cuts a client that reads nothing for the configured time, %s',
+    async (_, request, size) => {
+      const vectors = (): string =>
+        `{"object":"list","model":"demo-embed","data":[{"object":"embedding","index":0,"embedding":[${'0.5,'.repeat(size / 4)}0.5]}]}`;
+      world.engine.play(({ socket }) => {
+        if (request.method === 'POST') return socket.write(jsonAnswer(vectors()));
+        socket.write(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${String(size)}\r\n\r\n`,
+        );
+        return pour(socket, size);
+      });
+      const id = `deaf-${String(size)}`;
+      const client = await deafClient({ ...request, headers: { ...request.headers, 'x-request-id': id } });
+      await world.engine.request(0);
+      const askedAt = performance.now();
+      await world.slotsFree();
+      // The system tells of the end only to those who read; the gateway says when its side of it was over.
+      await eventually(() => world.gateway.logs().some(({ request_id }) => request_id === id));
+      expect(performance.now() - askedAt).toBeGreaterThan(WRITE_MS - 500);
+      expect(performance.now() - askedAt).toBeLessThan(WRITE_MS + 3500);
+      expect(await readCounting(client, size)).toBe(false);
+    },
+    15_000,
+  );
 
   it("C7 cuts a client that takes none of the gateway's own answers", async () => {
     const list: RequestParts = { method: 'GET', path: '/v1/models' };
@@ -160,7 +208,8 @@ describe('clients that are slow', () => {
       const user = /"user":"(\w+)"/.exec(body.toString())?.[1] ?? '';
       // The later ones would be ready first.
       await delay(user === 'first' ? 150 : user === 'second' ? 50 : 0);
-      if (user === 'second') socket.write(STREAM_HEAD + [deltaEvent(user), FINISH_EVENT, DONE_EVENT].map(chunk).join('') + LAST_CHUNK);
+      if (user === 'second')
+        socket.write(STREAM_HEAD + [deltaEvent(user), FINISH_EVENT, DONE_EVENT].map(chunk).join('') + LAST_CHUNK);
       else socket.write(jsonAnswer(CHAT_ANSWER.replace('hello', user)));
     });
     const requests = [

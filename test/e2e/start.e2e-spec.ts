@@ -44,7 +44,11 @@ describe('a start', () => {
     ['an unknown key', yaml.replace('headersTimeout:', 'headersTimeuot:'), 'server.headersTimeuot'],
     ['a missing timeout', yaml.replace(/^ {6}read: 10s\n/m, ''), 'timeouts.read'],
     ['a negative limit', yaml.replace('connections: 64', 'connections: -1'), 'upstreams[0].connections'],
-    ['a duplicate model', gatewayYaml({ ...OPTIONS, models: [...(OPTIONS.models ?? []), ...(OPTIONS.models ?? [])] }), 'models[1]'],
+    [
+      'a duplicate model',
+      gatewayYaml({ ...OPTIONS, models: [...(OPTIONS.models ?? []), ...(OPTIONS.models ?? [])] }),
+      'models[1]',
+    ],
     ['a model of no upstream', yaml.replace(/upstream: engine\n/, 'upstream: nobody\n'), 'models[0].upstream'],
     ['a file that is no YAML', 'server: [', ':1:'],
     ['an empty file', '', 'is empty'],
@@ -56,13 +60,16 @@ describe('a start', () => {
     expect(why).not.toMatch(STACK);
   });
 
-  it.each(['listen', 'management'])('D6 is refused where the address of %s is taken, and leaves nothing open', async (key) => {
-    const why = await refusal({ ...OPTIONS, server: { [key]: `127.0.0.1:${String(port)}` } });
-    expect(why).toContain('ended (1) before it listened');
-    expect(why).toContain(String(port));
-    expect(why).not.toContain('"msg":"listening"');
-    expect(why).not.toMatch(STACK);
-  });
+  it.each(['listen', 'management'])(
+    'D6 is refused where the address of %s is taken, and leaves nothing open',
+    async (key) => {
+      const why = await refusal({ ...OPTIONS, server: { [key]: `127.0.0.1:${String(port)}` } });
+      expect(why).toContain('ended (1) before it listened');
+      expect(why).toContain(String(port));
+      expect(why).not.toContain('"msg":"listening"');
+      expect(why).not.toMatch(STACK);
+    },
+  );
 
   it('tells the limits that are in force in one line', async () => {
     const gateway = await startGateway(OPTIONS);

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { chatRequest, chunk, deltaEvent, DONE_EVENT, FINISH_EVENT, jsonAnswer, LAST_CHUNK, STREAM_HEAD, streamRequest } from '../support/chat-wire.js';
+import {
+  chatRequest,
+  chunk,
+  deltaEvent,
+  DONE_EVENT,
+  FINISH_EVENT,
+  jsonAnswer,
+  LAST_CHUNK,
+  STREAM_HEAD,
+  streamRequest,
+} from '../support/chat-wire.js';
 import { EngineWorld } from '../support/engine-world.js';
 import { bestOf, percentile } from '../support/measure.js';
 import type { RequestParts } from '../support/raw-client.js';
@@ -10,7 +20,11 @@ import { eventually } from '../support/socket-world.js';
 const AT_ONCE_MS = 100;
 const GAP_ADDED_MS = 5;
 const END = chunk(FINISH_EVENT) + chunk(DONE_EVENT) + LAST_CHUNK;
-const plain = (fields: Readonly<Record<string, string>> = {}): RequestParts => ({ method: 'GET', path: '/plain/x', headers: fields });
+const plain = (fields: Readonly<Record<string, string>> = {}): RequestParts => ({
+  method: 'GET',
+  path: '/plain/x',
+  headers: fields,
+});
 
 /** What an engine streams is with the client at once, and as it was. */
 describe('streams', () => {
@@ -76,7 +90,9 @@ describe('streams', () => {
     ['a plain request', plain()],
   ])('S2 to %s', (_, request) => {
     it.each(LINE_ENDS)('hands the bytes on as they are with line ends %j', async (lineEnd) => {
-      const body = [deltaEvent(TEXT), ': a comment\n\n', deltaEvent('two'), FINISH_EVENT, DONE_EVENT].map((each) => withLineEnd(each, lineEnd)).join('');
+      const body = [deltaEvent(TEXT), ': a comment\n\n', deltaEvent('two'), FINISH_EVENT, DONE_EVENT]
+        .map((each) => withLineEnd(each, lineEnd))
+        .join('');
       world.engine.play(({ socket }) => socket.write(STREAM_HEAD + chunk(body) + LAST_CHUNK));
       const answer = await world.send(request);
       expect([answer.end, answer.text()]).toEqual(['clean', body]);
@@ -142,7 +158,9 @@ describe('streams', () => {
     const body = gzipSync('x'.repeat(10_000));
     world.engine.play(({ socket, head }) => {
       expect(head.toLowerCase()).toContain('accept-encoding: gzip');
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-encoding: gzip\r\ncontent-length: ${String(body.length)}\r\n\r\n`);
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-encoding: gzip\r\ncontent-length: ${String(body.length)}\r\n\r\n`,
+      );
       socket.write(body);
     });
     const answer = await world.send(plain({ 'accept-encoding': 'gzip' }));
@@ -170,12 +188,17 @@ describe('streams', () => {
       }
       return socket.write(END);
     });
-    const users = Array.from({ length: 60 }, (_, at) => `<${String(at)}-${createHash('sha1').update(String(at)).digest('hex')}>${at % 6 === 0 ? 'cut' : ''}`);
+    const users = Array.from(
+      { length: 60 },
+      (_, at) => `<${String(at)}-${createHash('sha1').update(String(at)).digest('hex')}>${at % 6 === 0 ? 'cut' : ''}`,
+    );
     const answers = await Promise.all(users.map((user) => world.send(streamRequest({ user }))));
     answers.forEach((answer, at) => {
       const user = users[at] ?? '';
       const isCut = user.endsWith('cut');
-      const events = Array.from({ length: isCut ? 21 : 30 }, (_, i) => deltaEvent(`${user}#${String(i)} ${user.repeat(i)}`)).join('');
+      const events = Array.from({ length: isCut ? 21 : 30 }, (_, i) =>
+        deltaEvent(`${user}#${String(i)} ${user.repeat(i)}`),
+      ).join('');
       if (!isCut) expect(answer.text()).toBe(events + FINISH_EVENT + DONE_EVENT);
       else expect(answer.text().replace(/data: \{"error".*\}\n\n$/, '')).toBe(events);
       expect(answer.text().includes('[DONE]')).toBe(!isCut);
@@ -185,9 +208,15 @@ describe('streams', () => {
   it.each([
     ['a chat', streamRequest(), ''],
     ['a plain request', plain(), ''],
-    ['a plain request whose upstream would have it kept', plain(), 'cache-control: public, max-age=60\r\nx-accel-buffering: yes\r\n'],
+    [
+      'a plain request whose upstream would have it kept',
+      plain(),
+      'cache-control: public, max-age=60\r\nx-accel-buffering: yes\r\n',
+    ],
   ])('S5 forbids what stands in front to hold or keep the stream of %s', async (_, request, fields) => {
-    world.engine.play(({ socket }) => socket.write(STREAM_HEAD.replace('\r\n\r\n', `\r\n${fields}\r\n`) + chunk(deltaEvent('one')) + END));
+    world.engine.play(({ socket }) =>
+      socket.write(STREAM_HEAD.replace('\r\n\r\n', `\r\n${fields}\r\n`) + chunk(deltaEvent('one')) + END),
+    );
     const answer = await world.send(request);
     expect(answer.header('content-type')).toBe('text/event-stream');
     expect([answer.header('x-accel-buffering'), answer.header('cache-control')]).toEqual(['no', 'no-store']);
@@ -211,7 +240,11 @@ describe('streams', () => {
   ])('S7 counts the usage of a passing stream whose client %s, and changes nothing', async (_, members, shown) => {
     const tokens = async (kind: string) => (await world.gateway.metric('llm_tokens_total', { kind })) ?? 0;
     const before = [await tokens('prompt'), await tokens('completion')];
-    world.engine.play(({ socket }) => socket.write(STREAM_HEAD + [deltaEvent(TEXT), FINISH_EVENT, USAGE_EVENT, DONE_EVENT].map(chunk).join('') + LAST_CHUNK));
+    world.engine.play(({ socket }) =>
+      socket.write(
+        STREAM_HEAD + [deltaEvent(TEXT), FINISH_EVENT, USAGE_EVENT, DONE_EVENT].map(chunk).join('') + LAST_CHUNK,
+      ),
+    );
     const answer = await world.send(streamRequest(members));
     expect(answer.text()).toBe(deltaEvent(TEXT) + FINISH_EVENT + (shown ? USAGE_EVENT : '') + DONE_EVENT);
     await eventually(async () => (await tokens('completion')) === (before[1] ?? 0) + 7);

@@ -78,6 +78,11 @@ export class SlotController {
     for (const pool of this.#pools.values()) pool.drain();
   }
 
+  /** The drain may last no longer: everybody who still waits is turned away. */
+  endDrain(): void {
+    for (const pool of this.#pools.values()) pool.endDrain();
+  }
+
   #slotOf(asked: SlotRequest, lease: Lease): Slot {
     const { request, caller, upstream } = asked;
     const learn = (usage: Usage): void => {

@@ -228,3 +228,18 @@ describe('faults', () => {
     ]);
   });
 });
+
+it('never prints what may be a password in a URL', () => {
+  const example = readFileSync('config/gateway.yaml', 'utf8');
+  const text = example.replace('http://atlas.riotpiao-backend:8080', 'http://user:hunter2@atlas:8080');
+  const faults = (): string => {
+    try {
+      parseConfig(text, 'gateway.yaml', {});
+      return 'none';
+    } catch (error) {
+      return (error as ConfigFaults).faults.map(String).join('\n');
+    }
+  };
+  expect(faults()).toContain('"http://…@atlas:8080"');
+  expect(faults()).not.toContain('hunter2');
+});

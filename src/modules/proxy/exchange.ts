@@ -15,8 +15,8 @@ import { readBody, type BodyLimits } from './read-body.js';
 /** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
 const LINGER_MS = 500;
 const LINGER_BYTES = 512 * 1024;
-/** What a piece of it counts at least: chunks of a byte are to be over sooner. */
-const LINGER_PIECE_BYTES = 128;
+/** A client that sends a byte a chunk is not worth that patience: so many pieces, and it is cut. */
+const LINGER_PIECES = 4096;
 
 /** What all exchanges of one listener share. */
 export interface ExchangeContext {
@@ -132,7 +132,8 @@ export class Exchange implements Beating {
   /** Its slot was granted after so many milliseconds; 0: it did not have to wait. */
   admitted(waitedMs: number): void {
     this.record.queuedMs = waitedMs;
-    this.record.parked = waitedMs > 0;
+    // What is granted at once takes its microseconds, too.
+    this.record.parked = waitedMs >= 1;
   }
 
   /**
@@ -222,6 +223,7 @@ export class Exchange implements Beating {
    */
   #linger(body: Uint8Array): void {
     let leftBytes = LINGER_BYTES;
+    let leftPieces = LINGER_PIECES;
     this.#answered = true;
     const end = (): void => {
       timer.cancel();
@@ -229,8 +231,10 @@ export class Exchange implements Beating {
       this.response.end();
     };
     const discard = (part: Buffer): void => {
-      leftBytes -= Math.max(part.length, LINGER_PIECE_BYTES);
-      if (leftBytes < 0) this.request.socket.destroy();
+      leftBytes -= part.length;
+      leftPieces -= 1;
+      if (leftPieces < 0) this.request.socket.destroy();
+      else if (leftBytes < 0) this.request.pause();
     };
     const timer = this.clock.after(LINGER_MS, end);
     this.response.write(body);

@@ -91,7 +91,8 @@ class Upload {
     this.#receivedBytes += part.length;
     if (this.#receivedBytes > this.limits.limitBytes) return this.#fail(request, bodyTooLarge(this.limits.limitBytes));
     this.#pieces += 1;
-    if (this.#pieces > FREE_PIECES + this.#receivedBytes / LEAST_AVERAGE_BYTES) return this.#fail(request, tooManyPieces());
+    if (this.#pieces > FREE_PIECES + this.#receivedBytes / LEAST_AVERAGE_BYTES)
+      return this.#fail(request, tooManyPieces());
     const more = this.#receivedBytes - this.heldBytes;
     if (more > 0) {
       if (!this.memory.take(more)) return this.#fail(request, memoryExhausted());

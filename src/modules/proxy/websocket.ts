@@ -105,7 +105,7 @@ export class WebSocketProxy {
     const asked = { upstream: proxy.upstream, caller, request: undefined, contextLength: 0 };
     using slot = await this.slots.acquire(asked, client);
     record.queuedMs = slot.waitedMs;
-    record.parked = slot.waitedMs > 0;
+    record.parked = slot.waitedMs >= 1;
     const upstream = await this.#dial(call, client.signal, record);
     await this.#tunnel(opening, proxy, upstream);
   }
@@ -121,10 +121,11 @@ export class WebSocketProxy {
     const target = request.url ?? '';
     const upstream = this.table.upstream(proxy.upstream);
     record.upstream = upstream.name;
+    const offered = { rawHeaders: this.proxies.offered(proxy, request.rawHeaders), headers: request.headers };
     return {
       origin: new URL(upstream.url).origin,
       target: upstreamTarget(target, pathOf(target), proxy),
-      fields: upgradeRequestFields(request, peer, record.requestId, proxy.forward),
+      fields: upgradeRequestFields(offered, peer, record.requestId, proxy.forward),
       protocols,
       maxMessageBytes: proxy.maxBodyBytes,
       connectMs: proxy.timeouts.connectMs,

@@ -34,8 +34,9 @@ export function showPools(registry: Registry, read: Read): void {
   show(registry, 'counter', 'admission_decisions_total', 'Heads held back, by the test that failed', () =>
     read().flatMap(decisions),
   );
+  const tenants = new TenantSeries();
   show(registry, 'counter', 'admission_tenant_tokens_total', 'Service received, in token equivalents', () =>
-    read().flatMap(service),
+    tenants.read(read()),
   );
 }
 
@@ -55,5 +56,29 @@ const queueDepths = ({ upstream, waiting }: UpstreamSnapshot): LiveValue[] =>
 const decisions = ({ upstream, held }: UpstreamSnapshot): LiveValue[] =>
   [...held].map(([test, value]) => ({ labels: { upstream, test }, value }));
 
-const service = ({ upstream, tenants }: UpstreamSnapshot): LiveValue[] =>
-  tenants.map(({ band, tenant, tokens }) => ({ labels: { upstream, band, tenant }, value: tokens }));
+const MOST_TENANTS = 100;
+
+/** Names the first hundred tenants that were seen, over all upstreams and bands, and all others `other`. */
+class TenantSeries {
+  readonly #named = new Set<string>();
+
+  read(of: readonly UpstreamSnapshot[]): LiveValue[] {
+    const sums = new Map<string, { labels: Record<string, string>; value: number }>();
+    for (const { upstream, tenants } of of) {
+      for (const { band, tenant, tokens } of tenants) {
+        const labels = { upstream, band, tenant: this.#nameOf(tenant) };
+        const key = Object.values(labels).join('\n');
+        const sum = sums.get(key) ?? { labels, value: 0 };
+        sum.value += tokens;
+        sums.set(key, sum);
+      }
+    }
+    return [...sums.values()];
+  }
+
+  #nameOf(tenant: string): string {
+    if (!this.#named.has(tenant) && this.#named.size >= MOST_TENANTS) return 'other';
+    this.#named.add(tenant);
+    return tenant;
+  }
+}

@@ -16,7 +16,7 @@ export interface PoolView {
   readonly policy: PoolPolicy;
   readonly now: number;
   readonly endpoints: readonly EndpointLedger[];
-  /** Where long prefills go: the first endpoint that serves. */
+  /** Where long prefills go: the first endpoint that serves or, where none does, the first. */
   readonly lane: EndpointLedger | undefined;
   /** The highest band was seen within the last five minutes. */
   readonly topBandAround: boolean;
@@ -40,6 +40,7 @@ const BACKLOG_MS = { default: 20_000, below: 30_000, rest: 45_000 } as const;
 const HEAVY_BEHIND_MS = 1000;
 const HEAVY_YIELDS_MS = 20_000;
 const LONG_PATIENCE_MS = 60_000;
+const SMALL_LONG_MS = 45_000;
 const HEAVY_REST = 0.5;
 const QUIET_BELOW_MS = 200;
 
@@ -78,7 +79,11 @@ const longInPrefill = (endpoint: EndpointLedger): boolean => {
 
 function fitsLong(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView): boolean {
   if (candidate.kind !== 'long') return true;
-  if (longInPrefill(endpoint) || pool.lane !== endpoint) return false;
+  if (longInPrefill(endpoint)) return false;
+  // One of the smaller ones may use an engine that idles beside the lane, once it has waited.
+  if (pool.lane !== endpoint) {
+    return candidate.estimateMs <= SMALL_LONG_MS && candidate.waitedMs >= LONG_PATIENCE_MS && endpoint.occupied() === 0;
+  }
   return candidate.waitedMs >= LONG_PATIENCE_MS || endpoint.leases.size === leasesOf(endpoint, 'long');
 }
 

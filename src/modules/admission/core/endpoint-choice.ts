@@ -17,6 +17,9 @@ export type Choice =
       /** By gauges on every endpoint. */ readonly gaugesAlone: boolean;
     };
 
+/** Where no endpoint serves, nothing is gained by keeping away from them: a request learns at once that they are gone. */
+const isOtherUp = ({ lane, now }: PoolView): boolean => lane !== undefined && now >= lane.downUntil;
+
 /** Chooses the endpoint with the least to do among those where a request passes every test. */
 export class EndpointChoice {
   readonly #tests: readonly AdmissionTest[];
@@ -49,7 +52,7 @@ export class EndpointChoice {
   }
 
   #faultOf(candidate: Candidate, endpoint: EndpointLedger, view: PoolView): AdmissionTest | 'ready' | undefined {
-    if (view.now < endpoint.downUntil) return 'ready';
+    if (view.now < endpoint.downUntil && isOtherUp(view)) return 'ready';
     const occupied = endpoint.occupied();
     if (occupied > 0 && occupied + candidate.places > (endpoint.slowStart ?? Infinity)) return 'ready';
     // Progress: an idle engine takes any request, whatever the ceilings leave over; a long one in its lane.

@@ -51,7 +51,8 @@ export class EndpointLedger {
   /** After a restart: the most that may run, doubled with every reading. undefined: no such limit. */
   slowStart: number | undefined;
   reading: GaugeReading | undefined;
-  #recentGrants: { readonly at: number; readonly places: number }[] = [];
+  /** Granted so lately that the reading may not show them. */
+  #unseen = new Set<LeaseEntry>();
   #releasedSince = 0;
   #foreignTokens: number[] = [];
   #foreignSince: number | undefined;
@@ -67,7 +68,7 @@ export class EndpointLedger {
     this.kvReserved += entry.kvTokens;
     this.prefills += 1;
     this.prefillEstimateMs += entry.estimateMs;
-    if (this.reading !== undefined) this.#recentGrants.push({ at: entry.grantedAt, places: entry.places });
+    if (this.reading !== undefined) this.#unseen.add(entry);
   }
 
   firstToken(entry: LeaseEntry, now: number): void {
@@ -88,9 +89,7 @@ export class EndpointLedger {
       this.#endPrefill(entry);
       if (entry.kind !== 'light') this.#endHeavy(entry, now);
     }
-    if (this.reading !== undefined && entry.grantedAt < this.reading.takenAtMs - VISIBLE_AFTER_MS) {
-      this.#releasedSince += entry.places;
-    } else this.#recentGrants = this.#recentGrants.filter((grant) => grant.at !== entry.grantedAt);
+    if (!this.#unseen.delete(entry) && this.reading !== undefined) this.#releasedSince += entry.places;
   }
 
   /** A good poll. */
@@ -101,7 +100,8 @@ export class EndpointLedger {
     else if (this.slowStart !== undefined)
       this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
     this.reading = reading;
-    this.#recentGrants = this.#recentGrants.filter(({ at }) => at >= reading.takenAtMs - VISIBLE_AFTER_MS);
+    const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
+    this.#unseen = new Set([...this.leases].filter(({ grantedAt }) => grantedAt >= visibleUntil));
     this.#releasedSince = 0;
     this.#watchForeign(reading);
   }
@@ -109,7 +109,7 @@ export class EndpointLedger {
   /** The gauges are too old to be believed: what this gateway has itself remains. */
   forgetReading(): void {
     this.reading = undefined;
-    this.#recentGrants = [];
+    this.#unseen.clear();
     this.#releasedSince = 0;
     this.#foreignTokens = [];
     this.#foreignSince = undefined;
@@ -123,7 +123,8 @@ export class EndpointLedger {
   gaugedPlaces(): number | undefined {
     const { running, waiting } = this.reading ?? {};
     if (running === undefined && waiting === undefined) return undefined;
-    const granted = this.#recentGrants.reduce((sum, { places }) => sum + places, 0);
+    let granted = 0;
+    for (const { places } of this.#unseen) granted += places;
     return Math.max(0, (running ?? 0) + (waiting ?? 0) + granted - this.#releasedSince);
   }
 
@@ -183,10 +184,10 @@ export class EndpointLedger {
 
   #allocated(now: number): number {
     let tokens = 0;
-    for (const lease of this.leases) {
-      const share =
-        lease.firstTokenAt !== undefined || lease.estimateMs === 0 ? 1 : (now - lease.grantedAt) / lease.estimateMs;
-      tokens += lease.promptTokens * Math.min(1, Math.max(0, share));
+    for (const { firstTokenAt, estimateMs, grantedAt, promptTokens, kvTokens } of this.leases) {
+      // While it decodes, what is set aside for its output counts too: or our own tokens would pass for somebody else's.
+      if (firstTokenAt !== undefined) tokens += kvTokens;
+      else tokens += promptTokens * (estimateMs === 0 ? 1 : Math.min(1, Math.max(0, (now - grantedAt) / estimateMs)));
     }
     return tokens;
   }

@@ -52,6 +52,37 @@ describe('FlowQueue', () => {
     expect(order.indexOf('busy')).toBeLessThanOrEqual(2);
   });
 
+  it.each(['amber', 'zebra'])('has the turn of a tenant that comes back next, whatever it is called: %s', (quiet) => {
+    const queue = new FlowQueue<Item>();
+    for (let i = 0; i < 40; i += 1) queue.add(new Item('noisy'), false);
+    for (let turns = 0; turns < 3; turns += 1) {
+      expect(servedOrder(queue, () => 1000, 4)).not.toContain(quiet);
+      queue.add(new Item(quiet), false);
+      expect(servedOrder(queue, () => 1000, 1)).toEqual([quiet]);
+    }
+  });
+
+  it('gives who comes back again and again no more than its share', () => {
+    const queue = new FlowQueue<Item>();
+    for (let i = 0; i < 40; i += 1) queue.add(new Item('noisy'), false);
+    const order: string[] = [];
+    for (let i = 0; i < 20; i += 1) {
+      if (!order.slice(-1).includes('quiet')) queue.add(new Item('quiet'), false);
+      order.push(...servedOrder(queue, () => 1000, 1));
+    }
+    expect(order.filter((tenant) => tenant === 'quiet').length).toBeLessThanOrEqual(11);
+  });
+
+  it('forgets tenants in time, but none that waits', () => {
+    const queue = new FlowQueue<Item>();
+    for (let i = 0; i < 12_000; i += 1) queue.add(new Item(`waits-${i}`), false);
+    for (let i = 0; i < 25_000; i += 1) queue.serve(`came-${i}`, 1);
+    const remembered = [...queue.service().keys()];
+    expect(remembered.filter((tenant) => tenant.startsWith('waits'))).toHaveLength(12_000);
+    expect(remembered.length).toBeLessThanOrEqual(12_000 + 10_000);
+    expect(remembered).toContain('came-24999');
+  });
+
   it('keeps the order of a tenant within a class, and lets who was sent back go first', () => {
     const queue = new FlowQueue<Item>();
     const [a, b, c] = [new Item('x'), new Item('x'), new Item('x')];

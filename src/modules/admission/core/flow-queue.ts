@@ -2,8 +2,8 @@ import { Heap, type HeapItem } from './heap.js';
 import type { WorkClass } from './pool-types.js';
 
 /** A small request may go before a larger one whose tenant is this much behind, in token equivalents. */
-const LIGHT_SLACK = 20_000;
-/** Tenants remembered without anything waiting; those furthest in credit are forgotten first. */
+const LIGHT_SLACK = 60_000;
+/** Tenants remembered without anything waiting; those that have had the least are forgotten first. */
 const REMEMBERED = 10_000;
 const CLASSES: readonly WorkClass[] = ['light', 'heavy', 'long'];
 
@@ -45,12 +45,17 @@ export interface Flow {
  */
 export class FlowQueue<T extends Queued> {
   readonly #flows = new Map<string, Flow>();
+  /** Those of them with nothing waiting. */
+  readonly #idle = new Set<Flow>();
   readonly #heaps: Readonly<Record<WorkClass, Heap<Lane<T>>>> = {
     light: new Heap<Lane<T>>(before),
     heavy: new Heap<Lane<T>>(before),
     long: new Heap<Lane<T>>(before),
   };
-  /** Service that every backlogged tenant has had: nobody comes back with less. */
+  /**
+   * Where the tenant stood that was served last, before that: nobody comes back with less, and who comes back from
+   * there has its turn next. Had it to come back level with those that wait, it would find itself behind one of them.
+   */
   #floor = 0;
   size = 0;
   estimateMs = 0;
@@ -58,7 +63,7 @@ export class FlowQueue<T extends Queued> {
   /** Appends a request, or puts it at the head of its tenant's line. */
   add(item: T, front: boolean): void {
     const flow = this.flowOf(item.tenant);
-    if (flow.waiting === 0) flow.counter = Math.max(flow.counter, this.#lowest() ?? this.#floor);
+    if (flow.waiting === 0) this.#return(flow);
     const lane = this.#laneOf(flow, item.kind);
     link(lane, item, front);
     flow.waiting += 1;
@@ -74,6 +79,7 @@ export class FlowQueue<T extends Queued> {
     if (lane === undefined) return;
     unlink(lane, item);
     lane.flow.waiting -= 1;
+    if (lane.flow.waiting === 0) this.#idle.add(lane.flow);
     this.size -= 1;
     this.estimateMs = this.size === 0 ? 0 : this.estimateMs - item.estimateMs;
     if (lane.head === undefined) this.#heaps[item.kind].remove(lane);
@@ -98,9 +104,8 @@ export class FlowQueue<T extends Queued> {
   /** A tenant is served: nobody who comes back later starts behind where it stood. */
   serve(tenant: string, cost: number): void {
     const flow = this.flowOf(tenant);
-    const lowest = this.#lowest();
-    if (flow.waiting === 0) flow.counter = Math.max(flow.counter, lowest ?? this.#floor);
-    this.#floor = Math.max(this.#floor, Math.min(flow.counter, lowest ?? flow.counter));
+    if (flow.waiting === 0) flow.counter = Math.max(flow.counter, this.#floor);
+    this.#floor = Math.max(this.#floor, Math.min(flow.counter, this.#lowest()));
     this.charge(tenant, cost);
   }
 
@@ -118,9 +123,10 @@ export class FlowQueue<T extends Queued> {
   flowOf(tenant: string): Flow {
     let flow = this.#flows.get(tenant);
     if (flow === undefined) {
-      if (this.#flows.size >= REMEMBERED) this.#forget();
-      flow = { tenant, counter: this.#lowest() ?? this.#floor, waiting: 0, lanes: {} };
+      if (this.#idle.size >= REMEMBERED) this.#forget();
+      flow = { tenant, counter: this.#floor, waiting: 0, lanes: {} };
       this.#flows.set(tenant, flow);
+      this.#idle.add(flow);
     }
     return flow;
   }
@@ -139,12 +145,14 @@ export class FlowQueue<T extends Queued> {
     }
   }
 
-  #lowest(): number | undefined {
-    let lowest: number | undefined;
-    for (const kind of CLASSES) {
-      const counter = this.#heaps[kind].peek()?.flow.counter;
-      if (counter !== undefined && (lowest === undefined || counter < lowest)) lowest = counter;
-    }
+  #return(flow: Flow): void {
+    flow.counter = Math.max(flow.counter, this.#floor);
+    this.#idle.delete(flow);
+  }
+
+  #lowest(): number {
+    let lowest = Infinity;
+    for (const kind of CLASSES) lowest = Math.min(lowest, this.#heaps[kind].peek()?.flow.counter ?? Infinity);
     return lowest;
   }
 
@@ -156,8 +164,11 @@ export class FlowQueue<T extends Queued> {
 
   /** Half of those with nothing waiting go; whoever is at or below the floor loses nothing by it. */
   #forget(): void {
-    const idle = [...this.#flows.values()].filter(({ waiting }) => waiting === 0).sort((a, b) => a.counter - b.counter);
-    for (const { tenant } of idle.slice(0, Math.max(1, Math.ceil(idle.length / 2)))) this.#flows.delete(tenant);
+    const idle = [...this.#idle].sort((a, b) => a.counter - b.counter);
+    for (const flow of idle.slice(0, Math.ceil(idle.length / 2))) {
+      this.#idle.delete(flow);
+      this.#flows.delete(flow.tenant);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { VirtualClock } from '../../../sim/core/virtual-clock.js';
+import { FakeClock as VirtualClock } from '../../../../test/support/fake-clock.js';
 import { Pool } from './pool.js';
 import type { GaugeReading, Lease, PoolPolicy, PoolRequest, Refusal, Ticket } from './pool-types.js';
 

@@ -83,21 +83,32 @@ export class Pool {
 
   /** Asks for a place. The listener is called once, perhaps before this returns. */
   enqueue(request: PoolRequest, listener: PoolListener): Ticket {
-    const waiter = this.#waiterOf(request, listener, this.clock.now(), 0);
+    // One reading of the clock: who finds a place at once has waited for exactly no time.
+    const now = this.clock.now();
+    const waiter = this.#waiterOf(request, listener, now, 0);
     const band = this.#bands[request.band];
     if (band === undefined) throw new RangeError(`no band ${request.band}`);
-    this.#activity.asked(request.band, this.clock.now());
-    if (this.#nobodyWaits() && this.#tryGrant(waiter)) return NO_TICKET;
+    this.#activity.asked(request.band, now);
+    if (this.#nobodyWaits() && this.#tryGrant(waiter, now)) return NO_TICKET;
     if (this.#draining) return this.#refuse(waiter, 'draining');
     if (band.size >= (this.policy.bands[request.band]?.capacity ?? 0)) return this.#refuse(waiter, 'queue-full');
-    return this.#wait(waiter);
+    return this.#wait(waiter, now);
   }
 
   /** From now on nobody joins the queue, and who waits in it without having been sent anything is refused. */
   drain(): void {
     this.#draining = true;
+    this.#turnAway((waiter) => waiter.listener.committed?.() !== true);
+  }
+
+  /** The drain may last no longer: whoever still waits is refused, whatever it has been sent. */
+  endDrain(): void {
+    this.#turnAway(() => true);
+  }
+
+  #turnAway(these: (waiter: Waiter) => boolean): void {
     for (const band of this.#bands) {
-      for (const waiter of [...band.all()]) if (waiter.listener.committed?.() !== true) this.#leave(waiter, 'draining');
+      for (const waiter of [...band.all()]) if (these(waiter)) this.#leave(waiter, 'draining');
     }
   }
 
@@ -121,9 +132,9 @@ export class Pool {
     this.#deadlines.push(waiter);
   }
 
-  #wait(waiter: Waiter): Ticket {
+  #wait(waiter: Waiter, now: number): Ticket {
     this.#enter(waiter, false);
-    this.#pump();
+    this.#pump(now);
     if (!this.#nobodyWaits()) this.#ticker.start();
     return { cancel: () => this.#forget(waiter) };
   }
@@ -147,27 +158,26 @@ export class Pool {
   }
 
   /** Grants as long as somebody fits. */
-  #pump(): void {
+  #pump(now = this.clock.now()): void {
     if (this.#pumping) return;
     this.#pumping = true;
     try {
-      while (!this.#nobodyWaits() && this.#inUse < this.policy.limit && this.#grantOne());
+      while (!this.#nobodyWaits() && this.#inUse < this.policy.limit && this.#grantOne(now));
     } finally {
       this.#pumping = false;
     }
   }
 
-  #grantOne(): boolean {
+  #grantOne(now: number): boolean {
     for (const band of this.#bands) {
       if (band.size === 0) continue;
-      for (const head of band.candidates()) if (this.#tryGrant(head)) return true;
+      for (const head of band.candidates()) if (this.#tryGrant(head, now)) return true;
     }
     return false;
   }
 
-  #tryGrant(waiter: Waiter): boolean {
+  #tryGrant(waiter: Waiter, now: number): boolean {
     const { request, kind, estimateMs } = waiter;
-    const now = this.clock.now();
     if (this.#inUse > 0 && this.#inUse + request.places > this.policy.limit)
       return this.#hold(waiter, 'limit', false, now);
     const kvTokens = kvTokensOf(this.policy, request);
@@ -200,7 +210,7 @@ export class Pool {
       policy: this.policy,
       now,
       endpoints: this.#ordered,
-      lane: this.#ordered.find(({ downUntil }) => now >= downUntil),
+      lane: this.#ordered.find(({ downUntil }) => now >= downUntil) ?? this.#ordered[0],
       topBandAround: this.#activity.topBandAround(now),
       longWaits: this.#bands.some((band) => band.has('long')),
       starved: (band) => this.#activity.isStarved(band, this.#bands[band]?.candidates()[0], now),

@@ -30,6 +30,9 @@ const MAX_QUOTED_CHARS = 40;
 export function quoted(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a map';
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'string' ? JSON.stringify(withoutPassword(value)) : String(value);
   return text.length > MAX_QUOTED_CHARS ? `${text.slice(0, MAX_QUOTED_CHARS - 1)}…` : text;
 }
+
+/** A fault is printed where many can read it: what stands before the host of a URL is not. */
+const withoutPassword = (text: string): string => text.replace(/\/\/[^/@\s]*@/g, '//…@');

@@ -19,7 +19,9 @@ describe('the parts of a body', () => {
   });
 
   it('stay in their order, small and large ones mixed', () => {
-    const pieces = Array.from({ length: 200 }, (_, at) => String.fromCharCode(97 + (at % 26)).repeat(at % 7 === 0 ? 3000 : at));
+    const pieces = Array.from({ length: 200 }, (_, at) =>
+      String.fromCharCode(97 + (at % 26)).repeat(at % 7 === 0 ? 3000 : at),
+    );
     expect(joined(...pieces)).toBe(pieces.join(''));
   });
 

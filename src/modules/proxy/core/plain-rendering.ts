@@ -20,12 +20,17 @@ export class PlainRendering implements Rendering {
     const redirect = status >= 300 && status < 400 && status !== 304;
     if (redirect || (REFUSALS.has(status) && this.forward === undefined)) {
       throw new GatewayProblem('upstream-refused-us', {
-        detail: redirect ? 'The upstream answered with a redirect, which is not followed.' : 'The upstream refused the gateway.',
+        detail: redirect
+          ? 'The upstream answered with a redirect, which is not followed.'
+          : 'The upstream refused the gateway.',
         cause: `status ${status}`,
       });
     }
     // RFC 9110 section 8.6: there is no length where there can be no body.
-    this.#head = { status, headers: this.#headers(status === 204 ? { ...headers, 'content-length': undefined } : headers) };
+    this.#head = {
+      status,
+      headers: this.#headers(status === 204 ? { ...headers, 'content-length': undefined } : headers),
+    };
     return 'stream';
   }
 
@@ -57,7 +62,8 @@ export class PlainRendering implements Rendering {
 
   #headers(fields: EngineHeaders): string[] {
     const type = fields['content-type'];
-    if (typeof type !== 'string' || !type.startsWith('text/event-stream')) return proxyResponseHeaders(fields, this.forward);
+    if (typeof type !== 'string' || !type.startsWith('text/event-stream'))
+      return proxyResponseHeaders(fields, this.forward);
     // Nobody on the way may hold a stream back or keep it, whatever its upstream thinks of that.
     const out = proxyResponseHeaders({ ...fields, 'cache-control': undefined }, this.forward);
     out.push('x-accel-buffering', 'no', 'cache-control', 'no-store');

@@ -1,0 +1,102 @@
+import { FakeClock as VirtualClock } from '../../../../test/support/fake-clock.js';
+import { Pool } from './pool.js';
+import type { Lease, PoolListener, PoolPolicy, PoolRequest } from './pool-types.js';
+
+const policy: PoolPolicy = {
+  name: 'reasoning',
+  bands: [
+    { name: 'gold', ceiling: 1, capacity: 100, ttlMs: 60_000 },
+    { name: 'bronze', ceiling: 0.5, capacity: 100, ttlMs: 60_000 },
+  ],
+  defaultBand: 0,
+  limit: 8,
+  slotsPerEndpoint: 4,
+  retryAfterMs: 5000,
+  strictReserve: false,
+  generates: false,
+  gauges: undefined,
+};
+
+const asked = (band = 0, tenant = 'a'): PoolRequest => ({
+  tenant,
+  band,
+  places: 1,
+  promptTokens: 100,
+  cachedTokens: 0,
+  outputTokens: 50,
+  stretchable: false,
+});
+
+/** What becomes of one request after the other. */
+class Outcomes {
+  readonly leases: Lease[] = [];
+  readonly refusals: string[] = [];
+  readonly listener: PoolListener = {
+    granted: (lease) => this.leases.push(lease),
+    refused: (refusal) => this.refusals.push(refusal),
+  };
+}
+
+describe('Pool: how long one has waited', () => {
+  /** As the machine's: it has moved on whenever it is read. */
+  class RunningClock extends VirtualClock {
+    override now(): number {
+      this.advance(0.001);
+      return super.now();
+    }
+  }
+
+  it('is nothing for who finds a place at once, while others wait too', () => {
+    const pool = new Pool(policy, new RunningClock(), () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80']);
+    const { leases, listener } = new Outcomes();
+    for (const band of [1, 1, 1, 0]) pool.enqueue(asked(band), listener);
+    expect(pool.depth(1)).toBe(1);
+    expect(leases.map(({ waitedMs }) => waitedMs)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('Pool: endpoints that refuse connections', () => {
+  const world = (...endpoints: string[]) => {
+    const clock = new VirtualClock();
+    const pool = new Pool({ ...policy, limit: 2 }, clock, () => 0.5);
+    pool.setEndpoints(endpoints);
+    return { clock, pool, outcomes: new Outcomes() };
+  };
+
+  it('are tried all the same where there is no other: everybody learns at once that it is gone', () => {
+    const { pool, outcomes } = world('10.0.0.1:80');
+    const { leases, listener } = outcomes;
+    for (let i = 0; i < 6; i += 1) pool.enqueue(asked(), listener);
+    for (let i = 0; i < 6; i += 1) expect(leases[i]?.refused(listener)).toBeUndefined();
+    expect([leases.length, pool.inUse, pool.depth(0)]).toEqual([6, 0, 0]);
+    pool.enqueue(asked(), listener);
+    expect(leases).toHaveLength(7);
+  });
+
+  it('are left alone for a while where another one serves', () => {
+    const { clock, pool, outcomes } = world('10.0.0.1:80', '10.0.0.2:80');
+    const { leases, listener } = outcomes;
+    pool.enqueue(asked(), listener);
+    expect(leases[0]?.refused(listener)).toBeDefined();
+    pool.enqueue(asked(), listener);
+    expect(leases.map(({ endpoint }) => endpoint)).toEqual(['10.0.0.1:80', '10.0.0.2:80', '10.0.0.2:80']);
+    leases[2]?.release();
+    clock.advance(5001);
+    pool.enqueue(asked(), listener);
+    expect(leases[3]?.endpoint).toBe('10.0.0.1:80');
+  });
+});
+
+describe('Pool: a drain that may last no longer', () => {
+  it('turns those away too that have been sent something', () => {
+    const pool = new Pool({ ...policy, limit: 1 }, new VirtualClock(), () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80']);
+    const { refusals, listener } = new Outcomes();
+    for (let i = 0; i < 3; i += 1) pool.enqueue(asked(), { ...listener, committed: () => true });
+    pool.drain();
+    expect([refusals, pool.depth(0)]).toEqual([[], 2]);
+    pool.endDrain();
+    expect([refusals, pool.depth(0)]).toEqual([['draining', 'draining'], 0]);
+  });
+});
