@@ -45,7 +45,7 @@ export class Connection {
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
     this.#current = request;
-    response.once('close', () => this.#ended(response));
+    response.on('close', () => this.#ended(response));
     this.service.begin(request, response);
   }
 

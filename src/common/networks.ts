@@ -1,5 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
+const REMEMBERED = 1024;
+
 /** Tests whether an address lies in one of the networks (`10.0.0.0/8`, `fd00::/8` or a single address). */
 export function networkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
@@ -9,9 +11,17 @@ export function networkTest(networks: readonly string[]): (address: string) => b
     if (bits === undefined) list.addAddress(address, family);
     else list.addSubnet(address, Number(bits), family);
   }
+  const known = new Map<string, boolean>();
   return (address) => {
-    const family = isIP(address);
-    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+    let found = known.get(address);
+    if (found === undefined) {
+      const family = isIP(address);
+      found = family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+      // Few addresses ask often: those of the ingress. Whoever comes from many makes it forget, and no more.
+      if (known.size >= REMEMBERED) known.clear();
+      known.set(address, found);
+    }
+    return found;
   };
 }
 

@@ -52,6 +52,10 @@ const asked = (band: string): SlotRequest => ({
   contextLength: 0,
 });
 
+/** However it comes, as a promise. */
+const acquired = async (slots: SlotController, what: SlotRequest, client: Client): Promise<Slot> =>
+  slots.acquire(what, client);
+
 function world(limit: number, of: AdmissionPolicy = policy) {
   const clock = new FakeClock();
   const slots = new SlotController(
@@ -63,7 +67,7 @@ function world(limit: number, of: AdmissionPolicy = policy) {
   );
   const served: string[] = [];
   const ask = (name: string, band = 'gold', client = new Client()): Promise<Slot | Error> =>
-    slots.acquire(asked(band), client).then(
+    acquired(slots, asked(band), client).then(
       (slot) => {
         served.push(name);
         return slot;
@@ -215,7 +219,7 @@ async function runSchedule(limit: number, acts: readonly Act[]): Promise<void> {
     if (act.do === 'ask') {
       const client = new Client();
       clients.push(client);
-      slots.acquire(asked(act.band), client).then(
+      acquired(slots, asked(act.band), client).then(
         (slot) => held.push(slot),
         () => (ended += 1),
       );

@@ -7,7 +7,7 @@ import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
 import { TokenEstimates } from './core/token-estimates.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
-import { HeldSlot, leaseFor, type Departing, type Slot } from './slot.js';
+import { HeldSlot, LeaseWait, type Departing, type Slot } from './slot.js';
 import { poolSnapshot, type UpstreamSnapshot } from './upstream-snapshot.js';
 
 /** Which engines there are, and what they say of themselves. */
@@ -54,17 +54,23 @@ export class SlotController {
   }
 
   /**
-   * Settles with a slot, at once where one is free. Rejects with a GatewayProblem (`queue-full`, `queue-timeout`,
+   * A slot, at once where one is free. Throws or rejects with a GatewayProblem (`queue-full`, `queue-timeout`,
    * `engine-saturated`, `draining`), or with the client's reason if it leaves; then nothing waits any more.
    */
-  async acquire(asked: SlotRequest, client: Departing): Promise<Slot> {
+  acquire(asked: SlotRequest, client: Departing): Slot | Promise<Slot> {
     const pool = this.#pools.get(asked.upstream);
     if (pool === undefined) throw new Error(`no upstream is called ${asked.upstream}`);
     if (client.gone) throw client.signal.reason as Error;
-    const request = this.#poolRequest(asked, pool.policy);
-    const lease = await leaseFor(client, asked.caller.band, (listener) => pool.enqueue(request, listener));
-    if (lease === undefined) throw new Error('a pool always says whether one has to wait');
-    return this.#slotOf(asked, lease);
+    const wait = new LeaseWait(client, asked.caller.band);
+    const ticket = pool.enqueue(this.#poolRequest(asked, pool.policy), wait);
+    const lease = wait.atOnce;
+    if (lease !== undefined) return this.#slotOf(asked, lease);
+    return wait.until(ticket).then((granted) => this.#slotOf(asked, granted));
+  }
+
+  /** How many tokens a prompt is likely to have, by what the engines have counted of others. */
+  promptTokens(request: CanonicalRequest, { tenant }: Principal, contextLength: number): number {
+    return this.#estimates.estimate(request, tenant, contextLength).promptTokens;
   }
 
   /** What of each upstream's slots is taken, and who waits; a copy. */

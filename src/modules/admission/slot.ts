@@ -1,6 +1,7 @@
 import type { Usage } from '../../common/canonical/usage.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
-import type { Lease, PoolListener, Ticket } from './core/pool-types.js';
+import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import type { Lease, PoolListener, Refusal, Ticket } from './core/pool-types.js';
 import { refusalProblem } from './core/refusal-problem.js';
 
 /** Somebody who may leave while waiting. The signal is asked for only when there is a wait. */
@@ -28,42 +29,59 @@ export interface Slot extends Disposable {
   moveOn(client: Departing): Promise<boolean>;
 }
 
-/**
- * Asks for a lease and waits for it; undefined: `ask` says that there is nothing to wait for. Rejects with the problem
- * of a refusal, or with the client's reason if it leaves: then nothing waits any more.
- */
-export function leaseFor(
-  client: Departing,
-  band: string,
-  ask: (listener: PoolListener) => Ticket | undefined,
-): Promise<Lease | undefined> {
-  return new Promise((resolve, reject) => {
-    let ended = false;
-    let waits = false;
-    const end = (): void => {
-      ended = true;
-      if (waits) client.signal.removeEventListener('abort', leave);
-    };
-    const leave = (): void => {
-      ticket?.cancel();
-      reject(client.signal.reason as Error);
-    };
-    const ticket = ask({
-      granted: (lease) => {
-        end();
-        resolve(lease);
-      },
-      refused: (refusal, retryAfterSeconds) => {
-        end();
-        reject(refusalProblem(refusal, retryAfterSeconds, band));
-      },
-      committed: () => client.committed,
+/** One request's wait for a lease: most end before they begin, and those cost no promise. */
+export class LeaseWait implements PoolListener {
+  #lease: Lease | undefined;
+  #problem: GatewayProblem | undefined;
+  #settle: { readonly resolve: (lease: Lease) => void; readonly reject: (error: Error) => void } | undefined;
+  #leave: (() => void) | undefined;
+
+  constructor(
+    private readonly client: Departing,
+    private readonly band: string,
+  ) {}
+
+  /** What has been granted without a wait. Throws the problem of a refusal that came at once. */
+  get atOnce(): Lease | undefined {
+    if (this.#problem !== undefined) throw this.#problem;
+    return this.#lease;
+  }
+
+  /**
+   * Waits for what has not come at once. Rejects with the problem of a refusal, or with the client's reason if it
+   * leaves: then nothing waits any more.
+   */
+  until(ticket: Ticket): Promise<Lease> {
+    return new Promise((resolve, reject) => {
+      const { signal } = this.client;
+      this.#settle = { resolve, reject };
+      this.#leave = () => {
+        ticket.cancel();
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', this.#leave, { once: true });
     });
-    if (ended) return;
-    if (ticket === undefined) return resolve(undefined);
-    waits = true;
-    client.signal.addEventListener('abort', leave, { once: true });
-  });
+  }
+
+  granted(lease: Lease): void {
+    this.#lease = lease;
+    this.#end();
+    this.#settle?.resolve(lease);
+  }
+
+  refused(refusal: Refusal, retryAfterSeconds: number): void {
+    this.#problem = refusalProblem(refusal, retryAfterSeconds, this.band);
+    this.#end();
+    this.#settle?.reject(this.#problem);
+  }
+
+  committed(): boolean {
+    return this.client.committed;
+  }
+
+  #end(): void {
+    if (this.#leave !== undefined) this.client.signal.removeEventListener('abort', this.#leave);
+  }
 }
 
 /** What a slot needs of the controller that granted it. */
@@ -98,9 +116,10 @@ export class HeldSlot implements Slot {
   }
 
   async moveOn(client: Departing): Promise<boolean> {
-    const lease = await leaseFor(client, this.terms.band, (listener) => this.lease.refused(listener));
-    if (lease === undefined) return false;
-    this.lease = lease;
+    const wait = new LeaseWait(client, this.terms.band);
+    const ticket = this.lease.refused(wait);
+    if (ticket === undefined) return false;
+    this.lease = wait.atOnce ?? (await wait.until(ticket));
     return true;
   }
 

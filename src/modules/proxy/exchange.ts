@@ -11,6 +11,7 @@ import { requireJson } from './core/body-checks.js';
 import { engineRequestHeaders } from './core/headers.js';
 import type { Beating, Heartbeats } from './heartbeats.js';
 import { readBody, type BodyLimits } from './read-body.js';
+import { isAnthropicTarget } from './request-head.js';
 
 /** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
 const LINGER_MS = 500;
@@ -46,7 +47,7 @@ export class Exchange implements Beating {
     readonly peer: Peer,
     private readonly context: ExchangeContext,
   ) {
-    response.once('close', () => this.#closed());
+    response.on('close', () => this.#closed());
   }
 
   get clock(): Clock {
@@ -213,6 +214,7 @@ export class Exchange implements Beating {
 
   #withOwnFields(headers: readonly string[]): string[] {
     const out = ['x-request-id', this.requestId, ...headers];
+    if (isAnthropicTarget(this.request.url ?? '')) out.push('request-id', this.requestId);
     if (this.record.parked) out.push('x-llmgw-queue-ms', String(Math.round(this.record.queuedMs)));
     return out;
   }

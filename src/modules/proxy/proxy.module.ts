@@ -10,6 +10,7 @@ import { AuthModule } from '../auth/auth.module.js';
 import { CallerResolver } from '../auth/caller-resolver.js';
 import { BodyMemory, defaultBodyMemoryBytes } from './body-memory.js';
 import { EngineClient } from './engine-client.js';
+import { EngineQuery } from './engine-query.js';
 import { FixedPaths } from './fixed-paths.js';
 import { PrefixProxy } from './prefix-proxy.js';
 import { PrefixProxyController } from './prefix-proxy.controller.js';
@@ -25,6 +26,7 @@ import { WebSocketProxy } from './websocket.js';
   providers: [
     { provide: UpstreamCredentials, inject: [RoutingTable, OperatorLog], useFactory: credentials },
     { provide: EngineClient, inject: [UpstreamCredentials], useFactory: engines },
+    { provide: EngineQuery, inject: [EngineClient], useFactory: (of: EngineClient) => new EngineQuery(of) },
     FixedPaths,
     { provide: BodyMemory, inject: [ServerConfig], useFactory: bodyMemory },
     { provide: Relay, inject: [EngineClient], useFactory: (engines: EngineClient) => new Relay(engines) },
@@ -39,7 +41,7 @@ import { WebSocketProxy } from './websocket.js';
       useFactory: sockets,
     },
   ],
-  exports: [BodyMemory, EngineClient, FixedPaths, Relay, WebSocketProxy],
+  exports: [BodyMemory, EngineClient, EngineQuery, FixedPaths, Relay, WebSocketProxy],
 })
 export class ProxyModule {}
 

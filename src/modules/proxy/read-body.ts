@@ -58,7 +58,7 @@ export function readBody(
 
 /** One body on its way in. */
 class Upload {
-  #parts = new BodyParts();
+  #parts: BodyParts;
   #receivedBytes = 0;
   #pieces = 0;
   #settled = false;
@@ -69,12 +69,15 @@ class Upload {
     private readonly limits: BodyLimits,
     private readonly resolve: (body: HeldBody) => void,
     private readonly reject: (error: Error) => void,
-  ) {}
+  ) {
+    this.#parts = new BodyParts(heldBytes);
+  }
 
   start(request: IncomingMessage, clock: Clock): void {
     const timer = clock.after(this.limits.timeoutMs, () => this.#fail(request, this.#late()));
     request.on('data', (part: Buffer) => this.#take(request, part));
-    request.once('end', () => {
+    // None of these comes twice, and a listener that removes itself costs more than one that stays.
+    request.on('end', () => {
       timer.cancel();
       this.#finish();
     });
@@ -82,8 +85,8 @@ class Upload {
       timer.cancel();
       if (!this.#settled) this.#fail(request, new ClientGone());
     };
-    request.once('close', left);
-    request.once('error', left);
+    request.on('close', left);
+    request.on('error', left);
   }
 
   #take(request: IncomingMessage, part: Buffer): void {
@@ -110,7 +113,7 @@ class Upload {
   #fail(request: IncomingMessage, error: Error): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#parts = new BodyParts();
+    this.#parts = new BodyParts(0);
     this.memory.giveBack(this.heldBytes);
     request.pause();
     this.reject(error);

@@ -30,6 +30,11 @@ export function pathOf(target: string): string {
   return query < 0 ? target : target.slice(0, query);
 }
 
+/** Whether a request target lies in the part of the surface where the Messages dialect is spoken, errors included. */
+export function isAnthropicTarget(target: string): boolean {
+  return target.startsWith('/llm') && (target.length === 4 || target[4] === '/' || target[4] === '?');
+}
+
 /**
  * What Node's parser lets through and this gateway does not: undefined for a head that has one reading only.
  * `mayBeEncoded` tells for which paths percent encoding is accepted; every other fixed path has one spelling

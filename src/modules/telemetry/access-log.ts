@@ -1,43 +1,54 @@
-import type { Logger } from 'pino';
 import { reasonOf } from '../../common/problem/problems.js';
 import type { RequestRecord } from '../../common/request-record.js';
 import { countedStatus } from './metrics.js';
 
-const whole = (value: number): number => Math.round(value);
+/** pino's numbers for the two levels that a request is logged at. */
+export const REQUEST_LEVELS = { info: 30, warn: 40 } as const;
 
-/** One line for a request, at its end; a rejected one at `warn`. Nothing in it comes from a body or a credential. */
-export function logRequest(log: Logger, record: RequestRecord): void {
-  const line = {
-    request_id: record.requestId,
-    trace_id: record.traceId,
-    route: record.route,
-    method: record.method,
-    dialect: record.dialect,
-    model: record.model,
-    upstream: record.upstream,
-    tenant: record.principal?.tenant,
-    band: record.principal?.band,
-    status: countedStatus(record),
-    phase: record.phase,
-    client_gone: record.clientGone || undefined,
-    outcome: record.upstreamOutcome,
-    queue_ms: whole(record.queuedMs),
-    ttft_ms: record.firstContentAt === undefined ? undefined : whole(record.firstContentAt - record.arrivedAt),
-    duration_ms: whole(record.endedAt - record.arrivedAt),
-    request_bytes: record.requestBytes,
-    response_bytes: record.responseBytes,
-    prompt_tokens: record.usage?.promptTokens,
-    completion_tokens: record.usage?.completionTokens,
-  };
-  if (record.problem === undefined) log.info(line, 'request');
-  else log.warn({ ...line, reason: reasonOf(record.problem), cause: causeText(record.cause) }, 'request rejected');
+/** What needs no escaping in JSON. */
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+const LONGEST_CAUSE = 200;
+
+/** A request that got an answer of the gateway's own is told at `warn`. */
+export const requestLevel = ({ problem }: RequestRecord): 'info' | 'warn' => (problem === undefined ? 'info' : 'warn');
+
+/**
+ * One line for a request, at its end. Nothing in it comes from a body or a credential. Built by hand: with a serializer
+ * it costs a twentieth of what relaying the request does.
+ */
+export function requestLine(record: RequestRecord, timeMs: number): string {
+  const { arrivedAt, firstContentAt, problem, principal, usage } = record;
+  let line = `{"level":${REQUEST_LEVELS[requestLevel(record)]},"time":${timeMs}`;
+  line += text('request_id', record.requestId) + text('trace_id', record.traceId);
+  line += text('route', record.route) + text('method', record.method) + text('dialect', record.dialect);
+  line += text('model', record.model) + text('upstream', record.upstream);
+  line += text('tenant', principal?.tenant) + text('band', principal?.band);
+  line += count('status', countedStatus(record)) + text('phase', record.phase);
+  if (record.clientGone) line += ',"client_gone":true';
+  line += text('outcome', record.upstreamOutcome) + count('queue_ms', record.queuedMs);
+  if (firstContentAt !== undefined) line += count('ttft_ms', firstContentAt - arrivedAt);
+  line += count('duration_ms', record.endedAt - arrivedAt);
+  line += count('request_bytes', record.requestBytes) + count('response_bytes', record.responseBytes);
+  if (usage !== undefined) {
+    line += count('prompt_tokens', usage.promptTokens) + count('completion_tokens', usage.completionTokens);
+  }
+  if (problem === undefined) return `${line},"msg":"request"}\n`;
+  line += text('reason', reasonOf(problem)) + text('cause', causeText(record.cause));
+  return `${line},"msg":"request rejected"}\n`;
 }
+
+function text(name: string, value: string | undefined): string {
+  if (value === undefined) return '';
+  return PLAIN.test(value) ? `,"${name}":"${value}"` : `,"${name}":${JSON.stringify(value)}`;
+}
+
+const count = (name: string, value: number): string => `,"${name}":${Math.round(value)}`;
 
 /** Kind and code of an error: its message may quote what a client or an engine wrote. */
 function causeText(cause: unknown): string | undefined {
   if (cause === undefined) return undefined;
-  if (typeof cause === 'string') return cause.slice(0, 200);
+  if (typeof cause === 'string') return cause.slice(0, LONGEST_CAUSE);
   if (!(cause instanceof Error)) return typeof cause;
   const code = 'code' in cause && typeof cause.code === 'string' ? ` ${cause.code}` : '';
-  return `${cause.name}${code}`.slice(0, 200);
+  return `${cause.name}${code}`.slice(0, LONGEST_CAUSE);
 }

@@ -12,13 +12,18 @@ export class LogWriter {
   #lines: string[] = [];
   #flush: Timer | undefined;
 
-  constructor(level: string, clock: Clock) {
-    const write = (line: string): void => {
-      this.#lines.push(line);
-      if (this.#lines.length >= MOST_LINES) this.flush();
-      else this.#flush ??= clock.after(FLUSH_AFTER_MS, () => this.flush());
-    };
-    this.log = pino({ level }, { write });
+  constructor(
+    level: string,
+    private readonly clock: Clock,
+  ) {
+    this.log = pino({ level }, { write: (line: string) => this.write(line) });
+  }
+
+  /** Writes a complete line, whatever the level. */
+  write(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length >= MOST_LINES) this.flush();
+    else this.#flush ??= this.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }
 
   /** Hands what is buffered to the system. */

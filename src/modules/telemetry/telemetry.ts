@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { RequestRecord } from '../../common/request-record.js';
-import { logRequest } from './access-log.js';
+import { requestLevel, requestLine } from './access-log.js';
 import type { LogWriter } from './log-writer.js';
 import type { Metrics } from './metrics.js';
 
@@ -23,7 +23,7 @@ export class Telemetry {
   readonly take = (record: RequestRecord): void => {
     try {
       this.metrics.count(record);
-      logRequest(this.log, record);
+      if (this.log.isLevelEnabled(requestLevel(record))) this.writer.write(requestLine(record, Date.now()));
       if (record.problem === 'internal') this.#logFault(record);
     } catch (error) {
       this.log.error({ request_id: record.requestId, stack: stackOf(error) }, 'a request could not be recorded');

@@ -29,7 +29,7 @@ export class EndpointChoice {
     this.#tests = ADMISSION_TESTS.filter(
       ({ name, generating }) => policy.without?.has(name) !== true && (generating !== true || policy.generates),
     );
-    this.#testsWhenIdle = this.#tests.filter(({ name }) => name === 'long');
+    this.#testsWhenIdle = this.#tests.filter(({ name }) => name === 'long' || name === 'strict_reserve');
   }
 
   /** `lastLongAt`: when a long prompt was last granted. */
@@ -55,7 +55,7 @@ export class EndpointChoice {
     if (view.now < endpoint.downUntil && isOtherUp(view)) return 'ready';
     const occupied = endpoint.occupied();
     if (occupied > 0 && occupied + candidate.places > (endpoint.slowStart ?? Infinity)) return 'ready';
-    // Progress: an idle engine takes any request, whatever the ceilings leave over; a long one in its lane.
+    // Progress: an idle engine takes any request, whatever the ceilings leave over; one that has its lane, there.
     const tests = occupied === 0 ? this.#testsWhenIdle : this.#tests;
     return tests.find((test) => !test.passes(candidate, endpoint, view));
   }

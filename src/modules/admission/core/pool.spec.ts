@@ -88,6 +88,27 @@ describe('Pool: endpoints that refuse connections', () => {
   });
 });
 
+describe('Pool: a strict reserve', () => {
+  it('keeps lower bands on one endpoint while the highest one is about, though the other be idle', () => {
+    const clock = new VirtualClock();
+    const patient = policy.bands.map((band) => ({ ...band, ttlMs: 600_000 }));
+    const pool = new Pool({ ...policy, strictReserve: true, bands: patient }, clock, () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80', '10.0.0.2:80']);
+    const bronze = new Outcomes();
+    const gold = new Outcomes();
+    const endpoints = ({ leases }: Outcomes): string[] => leases.map(({ endpoint }) => endpoint);
+    pool.enqueue(asked(0), gold.listener);
+    gold.leases[0]?.release();
+    for (let i = 0; i < 6; i += 1) pool.enqueue(asked(1), bronze.listener);
+    expect(endpoints(bronze)).toEqual(['10.0.0.1:80', '10.0.0.1:80']);
+    pool.enqueue(asked(0), gold.listener);
+    expect(endpoints(gold)[1]).toBe('10.0.0.2:80');
+    gold.leases[1]?.release();
+    clock.advance(301_000);
+    expect(endpoints(bronze)).toContain('10.0.0.2:80');
+  });
+});
+
 describe('Pool: a drain that may last no longer', () => {
   it('turns those away too that have been sent something', () => {
     const pool = new Pool({ ...policy, limit: 1 }, new VirtualClock(), () => 0.5);

@@ -8,7 +8,7 @@ import { Heap } from './heap.js';
 import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
-import { DrainRate, queuedCount, queuedMs, retryAfterSeconds } from './retry-after.js';
+import { DrainRate, retryAfterSeconds } from './retry-after.js';
 import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
 import { Ticker } from './ticker.js';
 import { TenantTotals } from './tenant-totals.js';
@@ -149,7 +149,9 @@ export class Pool {
   }
 
   #refuse(waiter: Waiter, refusal: Refusal): Ticket {
-    waiter.listener.refused(refusal, this.#retryAfter(waiter.request.band));
+    const ahead = this.#bands.slice(0, waiter.request.band + 1);
+    const workMs = this.#drain.msAhead(ahead, this.#ordered.length, this.clock.now());
+    waiter.listener.refused(refusal, retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random()));
     return NO_TICKET;
   }
 
@@ -279,15 +281,6 @@ export class Pool {
     this.#release(held, -held.charged);
     if (!this.#nobodyWaits()) this.#ticker.start();
     return { cancel: () => this.#forget(again) };
-  }
-
-  #retryAfter(band: number): number {
-    const ahead = this.#bands.slice(0, band + 1);
-    const workMs = Math.max(
-      queuedMs(ahead) / Math.max(1, this.#ordered.length),
-      this.#drain.msFor(queuedCount(ahead), this.clock.now()),
-    );
-    return retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random());
   }
 
   /** Ends the waits that have lasted too long. */

@@ -9,6 +9,12 @@ export function retryAfterSeconds(workMs: number, leastMs: number, random: numbe
   return Math.min(LONGEST_SECONDS, Math.max(Math.ceil(leastMs / 1000), seconds));
 }
 
+/** What waits in one queue. */
+export interface QueuedWork {
+  readonly size: number;
+  readonly estimateMs: number;
+}
+
 /** How fast places come free, as a moving average of the time between two. */
 export class DrainRate {
   #lastAt: number | undefined;
@@ -23,21 +29,16 @@ export class DrainRate {
     this.#lastAt = now;
   }
 
+  /** Milliseconds until the work in these queues will be done: by its prefill, and by how fast places come free. */
+  msAhead(queues: readonly QueuedWork[], endpoints: number, now: number): number {
+    const estimateMs = queues.reduce((sum, queue) => sum + queue.estimateMs, 0);
+    const count = queues.reduce((sum, { size }) => sum + size, 0);
+    return Math.max(estimateMs / Math.max(1, endpoints), this.msFor(count, now));
+  }
+
   /** Milliseconds until so many places will have come free; 0 where none ever has. */
   msFor(count: number, now: number): number {
     if (this.#intervalMs === undefined || this.#lastAt === undefined) return 0;
     return count * Math.max(this.#intervalMs, count > 0 ? Math.min(now - this.#lastAt, this.#intervalMs * 4) : 0);
   }
 }
-
-interface Queue {
-  readonly size: number;
-  readonly estimateMs: number;
-}
-
-/** Milliseconds of prefill that wait in these queues. */
-export const queuedMs = (queues: readonly Queue[]): number =>
-  queues.reduce((sum, { estimateMs }) => sum + estimateMs, 0);
-
-/** Requests that wait in these queues. */
-export const queuedCount = (queues: readonly Queue[]): number => queues.reduce((sum, { size }) => sum + size, 0);

@@ -11,7 +11,7 @@ const IMAGE_TOKENS = 1000;
 const INITIAL_OUTPUT_TOKENS = 300;
 const OUTPUT_MARGIN = 1.5;
 const LEARN_OUTPUT = 0.1;
-/** Tenant and model pairs that are remembered; the one that was not seen longest is forgotten first. */
+/** Tenant and model pairs that are remembered; then all of them are forgotten, and learned anew. */
 const REMEMBERED = 5000;
 
 /** The tokens of a request, before the engine has counted them. */
@@ -20,46 +20,55 @@ export interface TokenEstimate {
   readonly outputTokens: number;
 }
 
+/** What is known of one model. */
+interface ModelHabits {
+  bytesPerToken: number;
+  /** By tenant: the usual length of its answers, in tokens. */
+  readonly outputs: Map<string, { tokens: number }>;
+}
+
 /** Learns from the engines' own counts how many tokens a request will take. */
 export class TokenEstimates {
-  readonly #bytesPerToken = new Map<string, number>();
-  readonly #outputs = new Map<string, number>();
+  /** Models are configured, so there are few. */
+  readonly #models = new Map<string, ModelHabits>();
 
   /** `contextLength`: tokens of prompt and answer together, the most that an answer without a limit can take. */
   estimate(request: CanonicalRequest, tenant: string, contextLength: number): TokenEstimate {
-    const bytesPerToken = this.#bytesPerToken.get(request.model) ?? INITIAL_BYTES_PER_TOKEN;
+    const { bytesPerToken, outputs } = this.#habitsOf(request.model);
     const promptTokens = Math.max(1, Math.ceil(request.promptBytes / bytesPerToken) + request.images * IMAGE_TOKENS);
-    const usual = OUTPUT_MARGIN * (this.#outputs.get(keyOf(tenant, request.model)) ?? INITIAL_OUTPUT_TOKENS);
+    const usual = OUTPUT_MARGIN * (outputs.get(tenant)?.tokens ?? INITIAL_OUTPUT_TOKENS);
     const most = request.maxOutputTokens ?? Math.max(1, contextLength - promptTokens);
     return { promptTokens, outputTokens: Math.ceil(Math.min(most, usual)) };
   }
 
   /** What the engine counted for a request. */
   learn(request: CanonicalRequest, tenant: string, usage: Usage): void {
+    const habits = this.#habitsOf(request.model);
     if (usage.promptTokens > 0 && request.images === 0) {
-      const old = this.#bytesPerToken.get(request.model) ?? INITIAL_BYTES_PER_TOKEN;
-      const seen = Math.min(
-        MOST_BYTES_PER_TOKEN,
-        Math.max(LEAST_BYTES_PER_TOKEN, request.promptBytes / usage.promptTokens),
-      );
-      this.#bytesPerToken.set(request.model, old + LEARN_BYTES * (seen - old));
+      const seen = request.promptBytes / usage.promptTokens;
+      const credible = Math.min(MOST_BYTES_PER_TOKEN, Math.max(LEAST_BYTES_PER_TOKEN, seen));
+      habits.bytesPerToken += LEARN_BYTES * (credible - habits.bytesPerToken);
     }
-    const key = keyOf(tenant, request.model);
-    const old = this.#outputs.get(key) ?? INITIAL_OUTPUT_TOKENS;
-    // Taken out and put in again, it becomes the youngest.
-    this.#outputs.delete(key);
-    this.#outputs.set(key, old + LEARN_OUTPUT * (usage.completionTokens - old));
-    if (this.#outputs.size <= REMEMBERED) return;
-    for (const oldest of this.#outputs.keys()) {
-      this.#outputs.delete(oldest);
-      return;
+    const output = habits.outputs.get(tenant);
+    if (output !== undefined) output.tokens += LEARN_OUTPUT * (usage.completionTokens - output.tokens);
+    else {
+      if (habits.outputs.size >= REMEMBERED) habits.outputs.clear();
+      const tokens = INITIAL_OUTPUT_TOKENS + LEARN_OUTPUT * (usage.completionTokens - INITIAL_OUTPUT_TOKENS);
+      habits.outputs.set(tenant, { tokens });
     }
   }
 
   /** Bytes of prompt to a token of this model, as far as it is known. */
   bytesPerToken(model: string): number {
-    return this.#bytesPerToken.get(model) ?? INITIAL_BYTES_PER_TOKEN;
+    return this.#habitsOf(model).bytesPerToken;
+  }
+
+  #habitsOf(model: string): ModelHabits {
+    let habits = this.#models.get(model);
+    if (habits === undefined) {
+      habits = { bytesPerToken: INITIAL_BYTES_PER_TOKEN, outputs: new Map() };
+      this.#models.set(model, habits);
+    }
+    return habits;
   }
 }
-
-const keyOf = (tenant: string, model: string): string => `${model}\n${tenant}`;

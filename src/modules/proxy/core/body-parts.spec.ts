@@ -1,7 +1,7 @@
 import { BodyParts } from './body-parts.js';
 
 const joined = (...pieces: readonly string[]): string => {
-  const parts = new BodyParts();
+  const parts = new BodyParts(0);
   for (const piece of pieces) parts.add(Buffer.from(piece));
   return parts.joined().toString();
 };
@@ -12,7 +12,7 @@ describe('the parts of a body', () => {
   });
 
   it('are the one piece itself where there is one', () => {
-    const parts = new BodyParts();
+    const parts = new BodyParts(0);
     const piece = Buffer.from('{"model":"a"}');
     parts.add(piece);
     expect(parts.joined()).toBe(piece);
@@ -28,5 +28,20 @@ describe('the parts of a body', () => {
   it('are put together over several blocks, a byte each', () => {
     const text = Array.from({ length: 50_000 }, (_, at) => String.fromCharCode(97 + (at % 26))).join('');
     expect(joined(...text)).toBe(text);
+  });
+
+  it('lie in their place from the start where a large body is declared', () => {
+    const pieces = Array.from({ length: 100 }, (_, at) => String.fromCharCode(97 + (at % 26)).repeat(3000));
+    const parts = new BodyParts(300_000);
+    for (const piece of pieces) parts.add(Buffer.from(piece));
+    expect(parts.joined().toString()).toBe(pieces.join(''));
+    expect(parts.joined().buffer.byteLength).toBe(300_000);
+  });
+
+  it('take what comes beyond the declared length, too', () => {
+    const parts = new BodyParts(256 * 1024);
+    parts.add(Buffer.alloc(200 * 1024, 'a'));
+    parts.add(Buffer.alloc(100 * 1024, 'b'));
+    expect(parts.joined().toString()).toBe('a'.repeat(200 * 1024) + 'b'.repeat(100 * 1024));
   });
 });

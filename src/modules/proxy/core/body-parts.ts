@@ -1,28 +1,33 @@
 /** A piece that is smaller costs more to keep than it holds, and comes from a client that sends a byte a chunk. */
 const SMALL_BYTES = 1024;
 const BLOCK_BYTES = 16 * 1024;
+/** A declared body that is larger gets its place at once: joined from pieces it would be there twice for a moment. */
+const LARGE_BYTES = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** The pieces of a body as they arrive. What they take is in proportion to their bytes, however many they are. */
 export class BodyParts {
   readonly #parts: Buffer[] = [];
-  /** Where small pieces are copied together, and how much of it is filled. */
+  /** Where pieces are copied together, and how much of it is filled. */
   #block = NOTHING;
   #filledBytes = 0;
 
+  constructor(declaredBytes: number) {
+    // The system gives memory only as it is filled: a mere claim holds none.
+    if (declaredBytes >= LARGE_BYTES) this.#block = Buffer.allocUnsafeSlow(declaredBytes);
+  }
+
   add(part: Buffer): void {
+    if (part.length <= this.#block.length - this.#filledBytes) return this.#copy(part);
     // A small body is mostly one piece: there is nothing to put it together with.
     if (part.length >= SMALL_BYTES || (this.#parts.length === 0 && this.#filledBytes === 0)) {
       this.#closeBlock();
       this.#parts.push(part);
       return;
     }
-    if (this.#filledBytes + part.length > this.#block.length) {
-      this.#closeBlock();
-      this.#block = Buffer.allocUnsafe(BLOCK_BYTES);
-    }
-    part.copy(this.#block, this.#filledBytes);
-    this.#filledBytes += part.length;
+    this.#closeBlock();
+    this.#block = Buffer.allocUnsafe(BLOCK_BYTES);
+    this.#copy(part);
   }
 
   /** All of them as one. */
@@ -30,6 +35,11 @@ export class BodyParts {
     this.#closeBlock();
     const [first = NOTHING] = this.#parts;
     return this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
+  }
+
+  #copy(part: Buffer): void {
+    part.copy(this.#block, this.#filledBytes);
+    this.#filledBytes += part.length;
   }
 
   #closeBlock(): void {
