@@ -44,6 +44,8 @@ export class RequestRecord {
   responseBytes = 0;
   heartbeats = 0;
   usage: Usage | undefined;
+  /** Prompt tokens that the request was let in for. */
+  estimatedPromptTokens: number | undefined;
   #closed = false;
 
   constructor(

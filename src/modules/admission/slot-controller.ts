@@ -62,10 +62,11 @@ export class SlotController {
     if (pool === undefined) throw new Error(`no upstream is called ${asked.upstream}`);
     if (client.gone) throw client.signal.reason as Error;
     const wait = new LeaseWait(client, asked.caller.band);
-    const ticket = pool.enqueue(this.#poolRequest(asked, pool.policy), wait);
+    const request = this.#poolRequest(asked, pool.policy);
+    const ticket = pool.enqueue(request, wait);
     const lease = wait.atOnce;
-    if (lease !== undefined) return this.#slotOf(asked, lease);
-    return wait.until(ticket).then((granted) => this.#slotOf(asked, granted));
+    if (lease !== undefined) return this.#slotOf(asked, request, lease);
+    return wait.until(ticket).then((granted) => this.#slotOf(asked, request, granted));
   }
 
   /** How many tokens a prompt is likely to have, by what the engines have counted of others. */
@@ -89,12 +90,13 @@ export class SlotController {
     for (const pool of this.#pools.values()) pool.endDrain();
   }
 
-  #slotOf(asked: SlotRequest, lease: Lease): Slot {
+  #slotOf(asked: SlotRequest, { promptTokens }: PoolRequest, lease: Lease): Slot {
     const { request, caller, upstream } = asked;
     const learn = (usage: Usage): void => {
       if (request !== undefined) this.#estimates.learn(request, caller.tenant, usage);
     };
-    return new HeldSlot(lease, { endpointOf: (id) => this.#endpointOf(upstream, id), learn, band: caller.band });
+    const endpointOf = (id: string): Endpoint | undefined => this.#endpointOf(upstream, id);
+    return new HeldSlot(lease, { endpointOf, learn, band: caller.band, estimatedPromptTokens: promptTokens });
   }
 
   #endpointOf(upstream: string, id: string): Endpoint | undefined {

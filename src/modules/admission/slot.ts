@@ -1,7 +1,7 @@
 import type { Usage } from '../../common/canonical/usage.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
-import type { Lease, PoolListener, Refusal, Ticket } from './core/pool-types.js';
+import type { Lease, PoolListener, Refusal, RefusalReason, Ticket } from './core/pool-types.js';
 import { refusalProblem } from './core/refusal-problem.js';
 
 /** Somebody who may leave while waiting. The signal is asked for only when there is a wait. */
@@ -18,6 +18,8 @@ export interface Slot extends Disposable {
   readonly endpoint: Endpoint | undefined;
   /** Milliseconds that the request waited for it; 0: it did not have to. */
   readonly waitedMs: number;
+  /** Prompt tokens that it was let in for. */
+  readonly estimatedPromptTokens: number;
   /** The first token is on its way to the client. */
   firstToken(): void;
   /** What the engine counted. */
@@ -69,8 +71,8 @@ export class LeaseWait implements PoolListener {
     this.#settle?.resolve(lease);
   }
 
-  refused(refusal: Refusal, retryAfterSeconds: number): void {
-    this.#problem = refusalProblem(refusal, retryAfterSeconds, this.band);
+  refused(refusal: Refusal, retryAfterSeconds: number, why?: RefusalReason): void {
+    this.#problem = refusalProblem(refusal, retryAfterSeconds, this.band, why);
     this.#end();
     this.#settle?.reject(this.#problem);
   }
@@ -86,6 +88,7 @@ export class LeaseWait implements PoolListener {
 
 /** What a slot needs of the controller that granted it. */
 export interface SlotTerms {
+  readonly estimatedPromptTokens: number;
   readonly band: string;
   readonly endpointOf: (id: string) => Endpoint | undefined;
   readonly learn: (usage: Usage) => void;
@@ -104,6 +107,10 @@ export class HeldSlot implements Slot {
 
   get waitedMs(): number {
     return this.lease.waitedMs;
+  }
+
+  get estimatedPromptTokens(): number {
+    return this.terms.estimatedPromptTokens;
   }
 
   firstToken(): void {

@@ -273,6 +273,7 @@ class Passage implements EngineHandler {
     const { usage } = this.rendering;
     if (usage !== undefined) {
       exchange.record.usage = usage;
+      exchange.record.estimatedPromptTokens = this.crossing.slot.estimatedPromptTokens;
       this.crossing.slot.settle(usage);
     }
     if (error !== undefined) return this.reject(error);

@@ -61,6 +61,13 @@ const TOKENS = ['llm_tokens_total', "Tokens by the engine's count", ['upstream',
 const DISCONNECTS = ['client_disconnects_total', 'Clients that left early', ['route', 'phase']] as const;
 const HEARTBEATS = ['stream_heartbeats_total', 'Heartbeats to silent streams', ['upstream', 'dialect']] as const;
 
+const ESTIMATE_RATIO = [
+  'admission_estimate_ratio',
+  'Estimated to true prompt tokens',
+  ['upstream', 'model'],
+  [0.25, 0.5, 0.7, 0.85, 0.95, 1.05, 1.2, 1.5, 2, 4],
+] as const;
+
 const LEFT_IN: Record<Phase, string> = {
   head: 'upload',
   upload: 'upload',
@@ -102,6 +109,7 @@ export class Metrics {
   readonly #tokens;
   readonly #disconnects;
   readonly #heartbeats;
+  readonly #estimateRatio;
 
   constructor(registry: Registry) {
     const counter = (...of: ConstructorParameters<typeof CounterTally>): CounterTally =>
@@ -121,6 +129,7 @@ export class Metrics {
     this.#ttft = histogram(...TTFT);
     this.#outputRate = histogram(...OUTPUT_RATE);
     this.#tokens = counter(...TOKENS);
+    this.#estimateRatio = histogram(...ESTIMATE_RATIO);
     this.#disconnects = counter(...DISCONNECTS);
     this.#heartbeats = counter(...HEARTBEATS);
     this.#upstreamUp = new Map<string, boolean>();
@@ -193,6 +202,9 @@ export class Metrics {
       this.#ttft.cell(upstream, model, dialect).observe((record.firstContentAt - record.arrivedAt) / 1000);
     }
     if (usage === undefined) return;
+    if (record.estimatedPromptTokens !== undefined && usage.promptTokens > 0) {
+      this.#estimateRatio.cell(upstream, model).observe(record.estimatedPromptTokens / usage.promptTokens);
+    }
     this.#tokens.cell(upstream, model, 'prompt').add(usage.promptTokens);
     this.#tokens.cell(upstream, model, 'cached').add(usage.cachedTokens);
     this.#tokens.cell(upstream, model, 'completion').add(usage.completionTokens);

@@ -78,7 +78,16 @@ export interface PoolListener {
   /** Something has been sent already: a drain lets it wait for its place. Absent: nothing has. */
   committed?(): boolean;
   granted(lease: Lease): void;
-  refused(refusal: Refusal, retryAfterSeconds: number): void;
+  refused(refusal: Refusal, retryAfterSeconds: number, why?: RefusalReason): void;
+}
+
+/** What stood in the way of a request that got no place. */
+export interface RefusalReason {
+  /** Requests of its band that wait. */
+  readonly waiting: number;
+  readonly waitedMs: number;
+  /** The test that held it back last; undefined: it was never tried. */
+  readonly heldBy: TestName | undefined;
 }
 
 export interface BandRules {

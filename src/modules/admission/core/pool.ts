@@ -112,11 +112,6 @@ export class Pool {
     }
   }
 
-  /** Service that the tenants of a band have had, in token equivalents. */
-  service(band: number): ReadonlyMap<string, number> {
-    return this.#bands[band]?.service() ?? new Map<string, number>();
-  }
-
   #waiterOf(request: PoolRequest, listener: PoolListener, since: number, tries: number): Waiter {
     const estimateMs = prefillEstimateMs(this.policy, this.#ordered, request);
     const deadline = since + patienceMs(this.policy, request, estimateMs);
@@ -149,9 +144,11 @@ export class Pool {
   }
 
   #refuse(waiter: Waiter, refusal: Refusal): Ticket {
+    const now = this.clock.now();
     const ahead = this.#bands.slice(0, waiter.request.band + 1);
-    const workMs = this.#drain.msAhead(ahead, this.#ordered.length, this.clock.now());
-    waiter.listener.refused(refusal, retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random()));
+    const workMs = this.#drain.msAhead(ahead, this.#ordered.length, now);
+    const seconds = retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random());
+    waiter.listener.refused(refusal, seconds, waiter.reason(this.depth(waiter.request.band), now));
     return NO_TICKET;
   }
 

@@ -1,7 +1,7 @@
 import type { Lane, Queued } from './flow-queue.js';
 import type { HeapItem } from './heap.js';
 import { stretchOf } from './sizing.js';
-import type { PoolListener, PoolRequest, TestName, WorkClass } from './pool-types.js';
+import type { PoolListener, PoolRequest, RefusalReason, TestName, WorkClass } from './pool-types.js';
 
 /** What is known of a request when it arrives. */
 export interface WaiterTerms {
@@ -46,6 +46,11 @@ export class Waiter implements Queued, HeapItem {
 
   get tenant(): string {
     return this.request.tenant;
+  }
+
+  /** What stands in its way. */
+  reason(waiting: number, now: number): RefusalReason {
+    return { waiting, waitedMs: now - this.since, heldBy: this.heldBy };
   }
 
   /** Its patience has ended. */
