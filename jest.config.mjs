@@ -20,6 +20,7 @@ const common = {
 
 /** One project a kind of test, so that each can be run alone: npm test -- --selectProjects unit */
 export default {
+  testTimeout: 15_000,
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/{support,conformance}/**/*.spec.ts'] },
     { ...common, displayName: 'architecture', testMatch: ['<rootDir>/test/architecture/**/*.spec.ts'] },
