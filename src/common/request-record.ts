@@ -32,6 +32,8 @@ export class RequestRecord {
   cause: unknown;
   upstreamOutcome: UpstreamOutcome | undefined;
   clientGone = false;
+  /** When it asked for a place. */
+  queuedAt: number | undefined;
   queuedMs = 0;
   /** Had to wait for its place. */
   parked = false;
@@ -54,11 +56,24 @@ export class RequestRecord {
     private readonly sink: (record: RequestRecord) => void,
   ) {}
 
+  /** It waited for its place, or for nothing, this long. Less than a millisecond is no wait. */
+  waited(ms: number): void {
+    if (ms < 1) return;
+    this.queuedMs = ms;
+    this.parked = true;
+  }
+
+  /** It ends, perhaps in the queue: then it has waited in vain. */
+  gaveUp(now: number): void {
+    if (this.phase === 'queued' && this.queuedAt !== undefined) this.waited(now - this.queuedAt);
+  }
+
   /** Hands the record to its readers. The second and later calls do nothing. */
   close(now: number): void {
     if (this.#closed) return;
     this.#closed = true;
     this.endedAt = now;
+    this.gaveUp(now);
     this.sink(this);
   }
 }

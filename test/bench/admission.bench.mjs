@@ -114,11 +114,26 @@ function costsAt(depth, kind) {
     const repeat = (act) => () => {
       for (let i = 0; i < OPERATIONS; i += 1) act(i);
     };
-    costs.enqueue.push(microseconds(OPERATIONS, repeat(() => world.ask())));
+    costs.enqueue.push(
+      microseconds(
+        OPERATIONS,
+        repeat(() => world.ask()),
+      ),
+    );
     const chosen = anyOf(world.waiting.length);
-    costs.cancel.push(microseconds(OPERATIONS, repeat((i) => world.leave(chosen[i]))));
+    costs.cancel.push(
+      microseconds(
+        OPERATIONS,
+        repeat((i) => world.leave(chosen[i])),
+      ),
+    );
     world.fill(depth);
-    costs.dispatch.push(microseconds(OPERATIONS, repeat(() => world.serve())));
+    costs.dispatch.push(
+      microseconds(
+        OPERATIONS,
+        repeat(() => world.serve()),
+      ),
+    );
   }
   return Object.fromEntries(Object.entries(costs).map(([name, values]) => [name, best(values)]));
 }
@@ -150,7 +165,10 @@ for (const [label, kind] of KINDS) {
   const measured = DEPTHS.map((depth) => costsAt(depth, kind));
   for (const name of ['enqueue', 'dispatch', 'cancel']) {
     const values = measured.map((costs) => costs[name]);
-    row(`${name}, ${label}`, [...values.map((value) => value.toFixed(2)), `${(values.at(-1) / values[0]).toFixed(2)}x`]);
+    row(`${name}, ${label}`, [
+      ...values.map((value) => value.toFixed(2)),
+      `${(values.at(-1) / values[0]).toFixed(2)}x`,
+    ]);
   }
 }
 row('\nenqueue, grant, release, idle pool', [calmCost().toFixed(2)]);

@@ -1,11 +1,11 @@
 // Compares the request scanner with what a server without it would do: JSON.parse(body.toString()).
-// Run after a build: node test/bench/scan.bench.mjs [folder with the compiled openai dialect]
+// Run after a build: node test/bench/scan.bench.mjs [folder with the compiled core of the dialects]
 import { readFileSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const here = import.meta.dirname;
-const compiled = resolve(process.argv[2] ?? `${here}/../../dist/modules/dialects/core/openai`);
+const compiled = resolve(process.argv[2] ?? `${here}/../../dist/modules/dialects/core`);
 const { scanRequest } = await import(pathToFileURL(`${compiled}/scan-request.js`).href);
 
 const ROUNDS = 41;

@@ -77,8 +77,15 @@ class Asking {
 }
 
 /** The events of a body, each whole: whatever stands between two of them was sent on a boundary. */
-const piecesOf = (body: string): string[] => body.split('\n\n').slice(0, -1).map((piece) => `${piece}\n\n`);
-const withoutBeats = (body: string): string => piecesOf(body).filter((piece) => piece !== BEAT).join('');
+const piecesOf = (body: string): string[] =>
+  body
+    .split('\n\n')
+    .slice(0, -1)
+    .map((piece) => `${piece}\n\n`);
+const withoutBeats = (body: string): string =>
+  piecesOf(body)
+    .filter((piece) => piece !== BEAT)
+    .join('');
 
 interface HeldSlot {
   /** Its request is answered; who comes to the engine next is too, as `engine.answer` says. */
@@ -105,7 +112,9 @@ async function expectFailedInStream(asking: Asking, reason: string): Promise<voi
   expect(answer.header('content-type')).toMatch(/^text\/event-stream/);
   const last = withoutBeats(answer.text());
   expect(last).toMatch(EMPTY_ERROR);
-  expect(parseJson(last.slice('data: '.length))).toMatchObject({ error: { code: reason, message: expect.any(String) } });
+  expect(parseJson(last.slice('data: '.length))).toMatchObject({
+    error: { code: reason, message: expect.any(String) },
+  });
   expect(answer.text()).not.toContain('[DONE]');
   expect(await asking.connection.closed).toBe('fin');
 }
@@ -163,7 +172,8 @@ describe('a stream that waits, before its first heartbeat is due', () => {
     world.engine.answer = ({ socket, body }) =>
       socket.write(body.includes('"stream":true') ? streamAnswer('hello') : jsonAnswer());
     await slot.release();
-    for (const { answer } of waited) expect(Number((await answer).header('x-llmgw-queue-ms'))).toBeGreaterThanOrEqual(50);
+    for (const { answer } of waited)
+      expect(Number((await answer).header('x-llmgw-queue-ms'))).toBeGreaterThanOrEqual(50);
     for (const request of [streamRequest(), chatRequest()]) {
       const answer = await world.send(request);
       expect([answer.status, answer.header('x-llmgw-queue-ms')]).toEqual([200, undefined]);
@@ -175,7 +185,7 @@ describe('a stream that waits, before its first heartbeat is due', () => {
 
 describe('a stream that waits longer', () => {
   beforeEach(async () => {
-    world = await EngineWorld.start({ upstream: ONE_SLOT, admission: BEATING });
+    world = await EngineWorld.start({ upstream: ONE_SLOT, admission: BEATING, server: { drainTimeout: '1s' } });
   });
 
   it('is kept alive while it is queued, while its engine prefills and between its events, on boundaries only', async () => {
@@ -206,7 +216,9 @@ describe('a stream that waits longer', () => {
     // Its head was out before anybody knew how long it would wait.
     expect(answer.header('x-llmgw-queue-ms')).toBeUndefined();
     await eventually(async () => (await world.gateway.metric('stream_heartbeats_total')) === parked.beats);
-    expect(await world.gateway.metric('stream_heartbeats_total', { upstream: 'engine', dialect: 'openai' })).toBe(parked.beats);
+    expect(await world.gateway.metric('stream_heartbeats_total', { upstream: 'engine', dialect: 'openai' })).toBe(
+      parked.beats,
+    );
   });
 
   it('never puts a heartbeat into an event of which a part has gone out', async () => {
@@ -265,7 +277,9 @@ describe('a stream that waits longer', () => {
     const parked = await Asking.send(world, streamRequest());
     await parked.beaten();
     world.engine.answer = ({ socket }) =>
-      socket.write(jsonAnswer('{"error":{"message":"too long","type":"BadRequestError","code":400}}', '400 Bad Request'));
+      socket.write(
+        jsonAnswer('{"error":{"message":"too long","type":"BadRequestError","code":400}}', '400 Bad Request'),
+      );
     await slot.release();
     const answer = await parked.answer;
     expect(answer.end).toBe('clean');
@@ -347,7 +361,11 @@ describe('a stream that waits very long', () => {
       models: [{ id: 'both', upstream: 'engine', operations: ['chat', 'completions'] }],
     });
     const slot = await holdSlot(world);
-    const parked = await Asking.send(world, { ...streamRequest(), path, body: JSON.stringify({ model: 'both', stream: true, ...body }) });
+    const parked = await Asking.send(world, {
+      ...streamRequest(),
+      path,
+      body: JSON.stringify({ model: 'both', stream: true, ...body }),
+    });
     await eventually(() => piecesOf(parked.soFar).length >= 5);
     const pieces = piecesOf(parked.soFar);
     // Comments first: an event commits the dialect to a beginning of the answer.

@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { foldStream } from '../support/fold-stream.js';
 import { isObject, listOr, objectOr, type JsonObject } from '../support/json.js';
 import { sendRaw, type RawResponse } from '../support/raw-client.js';
 import { jsonOf, ScriptedEngine, type EngineRequest, type EngineScript } from '../support/scripted-engine.js';
+import { SseFrameReader } from '../support/sse-frames.js';
 import { startGateway, type RunningGateway } from '../support/start-gateway.js';
+import { brokenInvariant } from '../support/stream-invariants.js';
 import { askedForUsage, chatAnswer, chatStream, embeddingsAnswer } from './engine-answers.js';
 
 /** What a real client sent, as it was recorded on the wire. */
@@ -17,10 +20,12 @@ interface Recording {
 
 /** The routes of the OpenAI dialect that are served: recordings of other ones are no tests yet. */
 const SERVED_PATHS = /^\/v1\/(chat\/completions|completions|embeddings|rerank|models(\/.*)?)$/;
+/** Those of the Messages dialect. */
+const MESSAGES_PATHS = /^\/llm\/v1\/(messages|messages\/count_tokens|models)$/;
 
 const FOLDER = new URL('../clients/requests/', import.meta.url);
 
-function loadRecordings(): Recording[] {
+function loadRecordings(served: RegExp): Recording[] {
   const names = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
   return names
     .sort()
@@ -30,10 +35,11 @@ function loadRecordings(): Recording[] {
       };
       return { ...request, name: name.replace('.json', '') };
     })
-    .filter(({ path }) => SERVED_PATHS.test(path.replace(/\?.*/, '')));
+    .filter(({ path }) => served.test(path.replace(/\?.*/, '')));
 }
 
-const recordings = loadRecordings();
+const recordings = loadRecordings(SERVED_PATHS);
+const messagesRecordings = loadRecordings(MESSAGES_PATHS);
 /** Headers that are between the caller and the gateway. */
 const PRIVATE = /^(authorization|proxy-authorization|cookie|x-api-key|x-stainless-.*)$/;
 const CHAT_MODEL = 'test-model';
@@ -93,6 +99,87 @@ describe('a request of a real client is served, and reaches the engine as it was
     const paths = new Set(recordings.map(({ path }) => path));
     expect([...paths].sort()).toEqual(['/v1/chat/completions', '/v1/embeddings', '/v1/models']);
   });
+});
+
+describe('a request of a real client in the Messages dialect is served, in the words of chat completions', () => {
+  const named = (pick: (recording: Recording) => boolean) =>
+    messagesRecordings.filter(pick).map((recording) => [recording.name, recording] as const);
+  const makes = ({ path, body }: Recording): boolean => /\/messages(\?|$)/.test(path) && body?.['thread'] === undefined;
+
+  it.each(named(makes))('%s', async (_, recording) => {
+    const body = objectOr(recording.body);
+    const response = await replay(recording);
+    expect([response.status, response.end]).toEqual([200, 'clean']);
+    expect(engine.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+    expectNothingPrivate(engine.lastRequest);
+    expectTranslated(body, objectOr(jsonOf(engine.lastRequest)));
+    const { content, usage } = body['stream'] === true ? foldedStream(response) : objectOr(response.json());
+    expect(content).toEqual([{ type: 'text', text: 'Hello.' }]);
+    expect(usage).toMatchObject({ input_tokens: 3, output_tokens: 2 });
+  });
+
+  it.each(named(({ body }) => body?.['thread'] !== undefined))(
+    '%s, which is asked to go without a thread',
+    async (_, recording) => {
+      const response = await replay(recording);
+      expect(response.status).toBe(400);
+      expect(errorIn(response)).toMatchObject({ details: { error_code: 'thread_unsupported_request' } });
+      expect(engine.requests).toHaveLength(0);
+    },
+  );
+
+  it.each(named(({ path }) => path.includes('count_tokens')))(
+    '%s, which is answered with a number',
+    async (_, recording) => {
+      const response = await replay(recording);
+      expect([response.status, response.json()]).toEqual([200, { input_tokens: expect.any(Number) }]);
+      expect(engine.requests).toHaveLength(0);
+    },
+  );
+
+  it.each(named(({ body }) => body === null))('%s, which the gateway answers by itself', async (_, recording) => {
+    const response = await replay(recording);
+    expect([response.status, response.json()]).toMatchObject([
+      200,
+      { data: [{ type: 'model', id: CHAT_MODEL }], has_more: false },
+    ]);
+    expect(engine.requests).toHaveLength(0);
+  });
+
+  it('covers messages, counts, models and threads', () => {
+    const paths = new Set(messagesRecordings.map(({ path }) => path.replace(/\?.*/, '')));
+    expect([...paths].sort()).toEqual(['/llm/v1/messages', '/llm/v1/messages/count_tokens', '/llm/v1/models']);
+    expect(messagesRecordings.filter(({ body }) => body?.['thread'] !== undefined)).toHaveLength(1);
+    expect(messagesRecordings.filter(makes).length).toBeGreaterThan(20);
+  });
+
+  /** Every text, call, result and tool of the client is there, and no word that only its dialect has. */
+  function expectTranslated(body: JsonObject, atEngine: JsonObject): void {
+    const blocks = listOr(body['messages'])
+      .flatMap((message) => listOr(objectOr(message)['content']))
+      .map(objectOr);
+    const messages = listOr(atEngine['messages']).map(objectOr);
+    const idsOf = (type: string, name: string) =>
+      blocks.filter((block) => block['type'] === type).map((block) => block[name]);
+    const calls = messages.flatMap(({ tool_calls }) => listOr(tool_calls)).map((call) => objectOr(call)['id']);
+    expect(calls).toEqual(idsOf('tool_use', 'id'));
+    expect(messages.filter(({ role }) => role === 'tool').map(({ tool_call_id }) => tool_call_id)).toEqual(
+      idsOf('tool_result', 'tool_use_id'),
+    );
+    const said = JSON.stringify(messages);
+    for (const text of idsOf('text', 'text')) expect(said).toContain(JSON.stringify(text).slice(1, -1));
+    expect(listOr(atEngine['tools'])).toHaveLength(listOr(body['tools']).length);
+    expect(atEngine['max_tokens']).toBe(body['max_tokens']);
+    expect(JSON.stringify(atEngine)).not.toMatch(
+      /cache_control|input_schema|eager_input_streaming|"thinking"|"metadata"|tool_use_id/,
+    );
+  }
+
+  function foldedStream(response: RawResponse): JsonObject {
+    const frames = new SseFrameReader().push(response.body);
+    expect(brokenInvariant('anthropic', frames, 'complete')).toBeUndefined();
+    return foldStream('anthropic', frames);
+  }
 });
 
 it('keeps cookies and keys of any kind from the engine', async () => {

@@ -6,6 +6,9 @@ import { eventually } from './socket-world.js';
 import { startGateway, type RunningGateway, type StartOptions } from './start-gateway.js';
 import { TcpEngine } from './tcp-engine.js';
 
+// Each world is a process of its own, on a machine that may have others to run.
+import.meta.jest.setTimeout(15_000);
+
 /** What no answer of the gateway may show: names of libraries and codes, addresses, stacks. */
 export const INNER_LIFE = /undici|UND_ERR|HPE_|ECONN|node:|127\.0\.0\.1:|Error:|\bat \//;
 

@@ -129,7 +129,7 @@ function readAnswer(socket: Socket, startedAt: number): Promise<LoadSample> {
 export class Crowd {
   readonly samples: LoadSample[] = [];
   readonly #clients: LoadClient[];
-  #loops: Promise<void[]> = Promise.resolve([]);
+  #loops: Promise<unknown> = Promise.resolve();
 
   constructor(port: number, orders: readonly LoadOrder[]) {
     this.#clients = orders.map((order) => new LoadClient(port, order));
@@ -152,7 +152,8 @@ export class Crowd {
   }
 }
 
-export const repeated = <T>(times: number, of: (at: number) => T): T[] => Array.from({ length: times }, (_, at) => of(at));
+export const repeated = <T>(times: number, of: (at: number) => T): T[] =>
+  Array.from({ length: times }, (_, at) => of(at));
 
 /** The time that 99 of 100 requests stay within. */
 export const p99 = (samples: readonly LoadSample[], time: 'firstMs' | 'totalMs'): number =>

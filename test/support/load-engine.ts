@@ -9,9 +9,11 @@ export interface PlainSlots {
   readonly firstTokenMs: number;
   /** … and to its end. */
   readonly serviceMs: number;
+  /** An end may come so much earlier or later; absent: never. Without it, places that a hiccup has put in step stay so. */
+  readonly spreadMs?: number;
 }
 
-/** An engine that is nothing but places: every request takes the same time, and those without a place wait in line. */
+/** An engine that is nothing but places: every request takes the same time or nearly so, and those without a place wait in line. */
 export class PlainSlotsEngine {
   running = 0;
   peakRunning = 0;
@@ -65,9 +67,10 @@ export class PlainSlotsEngine {
     this.peakRunning = Math.max(this.peakRunning, this.running);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
+    const { firstTokenMs, serviceMs, spreadMs = 0 } = this.policy;
     const timers = [
-      setTimeout(() => response.write(deltaEvent('token')), this.policy.firstTokenMs),
-      setTimeout(() => response.end(FINISH_EVENT + DONE_EVENT), this.policy.serviceMs),
+      setTimeout(() => response.write(deltaEvent('token')), firstTokenMs),
+      setTimeout(() => response.end(FINISH_EVENT + DONE_EVENT), serviceMs + spreadMs * (2 * Math.random() - 1)),
     ];
     response.once('close', () => {
       timers.forEach(clearTimeout);

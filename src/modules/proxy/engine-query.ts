@@ -1,3 +1,4 @@
+import type { Timer } from '../../common/clock.js';
 import type { EngineCall } from '../../common/canonical/engine-call.js';
 import type { EngineHeaders } from '../../common/rendering.js';
 import { ClientGone } from './client-gone.js';
@@ -8,6 +9,9 @@ import type { Exchange } from './exchange.js';
 const PATIENCE_MS = 10_000;
 /** A tokenizer sends every token of the prompt along with their number. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Who asks, as far as the question has to know: the answer is of no use to a client that has left. */
+export type Asker = Pick<Exchange, 'gone' | 'clock' | 'onLeave'>;
 
 /** A complete answer, whatever its status. */
 export interface QueryAnswer {
@@ -21,10 +25,10 @@ export class EngineQuery {
   constructor(private readonly engines: EngineClient) {}
 
   /** undefined: there is no answer that could be used, for whatever reason. Rejects with ClientGone only. */
-  ask(target: Target, call: EngineCall, exchange: Exchange): Promise<QueryAnswer | undefined> {
+  ask(target: Target, call: EngineCall, asker: Asker): Promise<QueryAnswer | undefined> {
     return new Promise((resolve, reject) => {
-      if (exchange.gone) return reject(new ClientGone());
-      this.engines.dispatch(target, call, new Question(target, exchange, resolve, reject));
+      if (asker.gone) return reject(new ClientGone());
+      this.engines.dispatch(target, call, new Question(target, asker, resolve, reject));
     });
   }
 }
@@ -36,16 +40,16 @@ class Question implements EngineHandler {
   #headers: EngineHeaders = {};
   #bytes = 0;
   readonly #body: Buffer[] = [];
-  readonly #timer;
+  readonly #timer: Timer;
 
   constructor(
     { timeouts }: Target,
-    private readonly exchange: Exchange,
+    private readonly asker: Asker,
     private readonly resolve: (answer: QueryAnswer | undefined) => void,
     private readonly reject: (reason: Error) => void,
   ) {
-    this.#timer = exchange.clock.after(Math.min(timeouts.readMs, PATIENCE_MS), () => this.#giveUp());
-    exchange.onLeave(() => this.#giveUp(new ClientGone()));
+    this.#timer = asker.clock.after(Math.min(timeouts.readMs, PATIENCE_MS), () => this.#giveUp());
+    asker.onLeave(() => this.#giveUp(new ClientGone()));
   }
 
   onRequestStart(controller: EngineController): void {
@@ -85,7 +89,7 @@ class Question implements EngineHandler {
     if (this.#settled) return false;
     this.#settled = true;
     this.#timer.cancel();
-    this.exchange.onLeave(undefined);
+    this.asker.onLeave(undefined);
     return true;
   }
 }

@@ -128,13 +128,12 @@ export class Exchange implements Beating {
     this.record.model = model;
     this.record.upstream = upstream;
     this.record.phase = 'queued';
+    this.record.queuedAt = this.clock.now();
   }
 
   /** Its slot was granted after so many milliseconds; 0: it did not have to wait. */
   admitted(waitedMs: number): void {
-    this.record.queuedMs = waitedMs;
-    // What is granted at once takes its microseconds, too.
-    this.record.parked = waitedMs >= 1;
+    this.record.waited(waitedMs);
   }
 
   /**
@@ -164,6 +163,7 @@ export class Exchange implements Beating {
   /** Answers with a problem: with its status, or in the stream's own words where the head is out. */
   fail(problem: GatewayProblem, render: () => WholeResponse): void {
     if (this.#gone) return;
+    this.record.gaveUp(this.clock.now());
     if (this.started) this.endFailed(this.#parked?.failure(problem));
     else this.sendWhole(render(), problem);
   }

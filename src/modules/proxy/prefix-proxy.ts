@@ -59,6 +59,7 @@ export class PrefixProxy {
     const offered = this.offered(proxy, request.rawHeaders);
     const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, exchange.requestId, proxy.forward);
     record.phase = 'queued';
+    record.queuedAt = exchange.clock.now();
     const asked = { upstream: upstream.name, caller, request: undefined, contextLength: 0 };
     using slot = await this.slots.acquire(asked, exchange);
     exchange.admitted(slot.waitedMs);

@@ -51,6 +51,7 @@ export class Relay {
       } catch (error) {
         if (!(error instanceof NotConnected)) throw error;
         exchange.record.phase = 'queued';
+        exchange.record.queuedAt = exchange.clock.now();
         if (!(await slot.moveOn(exchange))) throw error.problem;
       }
     }

@@ -104,8 +104,7 @@ export class WebSocketProxy {
     record.phase = 'queued';
     const asked = { upstream: proxy.upstream, caller, request: undefined, contextLength: 0 };
     using slot = await this.slots.acquire(asked, client);
-    record.queuedMs = slot.waitedMs;
-    record.parked = slot.waitedMs >= 1;
+    record.waited(slot.waitedMs);
     const upstream = await this.#dial(call, client.signal, record);
     await this.#tunnel(opening, proxy, upstream);
   }

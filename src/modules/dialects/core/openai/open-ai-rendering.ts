@@ -7,8 +7,8 @@ import type { ProblemContext } from '../problem-json.js';
 import { type ResponseQuirks, responseQuirksOf } from '../quirks.js';
 import { answerAsStream } from './answer-as-stream.js';
 import { type VectorEncoding, withVectors } from './embedding-vectors.js';
-import { engineErrorFromBody } from './engine-error.js';
-import { checkEngineHead, fieldOf, handedOnFields, isEventStream, isJsonType } from './engine-head.js';
+import { engineErrorFromBody } from '../engine-error.js';
+import { checkEngineHead, fieldOf, handedOnFields, isEventStream, isJsonType } from '../engine-head.js';
 import { errorEvent, problemEvent } from './render-problem.js';
 import { StreamRenderer } from './stream-renderer.js';
 import { TailTap, usageInBody } from './usage-tap.js';
@@ -50,7 +50,7 @@ const STREAM_FIELDS = ['cache-control', 'no-store', 'x-accel-buffering', 'no'];
 export class OpenAiRendering implements Rendering {
   readonly wholeLimitBytes: number;
   private readonly quirks: ResponseQuirks;
-  private readonly events: StreamRenderer;
+  private stream: StreamRenderer | undefined;
   private status = 200;
   private headers: EngineHeaders = {};
   private way: 'unknown' | 'stream' | 'whole' = 'unknown';
@@ -63,7 +63,13 @@ export class OpenAiRendering implements Rendering {
 
   constructor(private readonly terms: OpenAiRenderingTerms) {
     this.quirks = responseQuirksOf(terms.engine);
-    this.events = new StreamRenderer({
+    this.wholeLimitBytes = this.mustBeHeld() ? RECODED_LIMIT_BYTES : WHOLE_LIMIT_BYTES;
+  }
+
+  /** Made when something of a stream is asked for: most answers have none. */
+  private get events(): StreamRenderer {
+    const { terms } = this;
+    this.stream ??= new StreamRenderer({
       chat: terms.operation === 'chat',
       choices: terms.choices,
       quirks: this.quirks,
@@ -73,19 +79,19 @@ export class OpenAiRendering implements Rendering {
       model: terms.model,
       createdSeconds: terms.createdSeconds,
     });
-    this.wholeLimitBytes = this.mustBeHeld() ? RECODED_LIMIT_BYTES : WHOLE_LIMIT_BYTES;
+    return this.stream;
   }
 
   get failed(): boolean {
-    return this.wholeFailed || this.events.failed;
+    return this.wholeFailed || this.stream?.failed === true;
   }
 
   get usage(): Usage | undefined {
-    return this.wholeUsage ?? this.passing?.usage ?? this.events.usage;
+    return this.wholeUsage ?? this.passing?.usage ?? this.stream?.usage;
   }
 
   get contentSeen(): boolean {
-    return this.events.contentSeen || this.passing !== undefined;
+    return this.stream?.contentSeen === true || this.passing !== undefined;
   }
 
   begin(status: number, headers: EngineHeaders): 'stream' | 'whole' {
@@ -100,6 +106,7 @@ export class OpenAiRendering implements Rendering {
   head(): ResponseHead {
     if (this.way === 'unknown') this.committed = true;
     const type = fieldOf(this.headers, 'content-type');
+    if (this.way === 'whole' && this.committed) return this.headWith(EVENT_STREAM, STREAM_FIELDS);
     if (this.way !== 'whole') return this.headWith(type ?? EVENT_STREAM, STREAM_FIELDS);
     // Only a body too large to be looked at gets here: nothing but JSON may claim to be more than text.
     return this.headWith(isJsonType(type) ? type : this.status < 300 ? JSON_TYPE : PLAIN_TEXT, NO_SNIFF);
@@ -136,8 +143,12 @@ export class OpenAiRendering implements Rendering {
   }
 
   heartbeat(asEvent: boolean): Uint8Array | undefined {
-    if (this.way === 'unknown') this.committed = true;
-    return this.passing === undefined && !this.wholeFailed ? this.events.heartbeat(asEvent) : undefined;
+    // An error has its status, and needs no life kept in it.
+    if (this.passing !== undefined || this.wholeFailed || (this.way === 'whole' && this.status >= 300))
+      return undefined;
+    // From here on the client reads a stream, also where the engine has begun an answer that is none.
+    if (this.way !== 'stream') this.committed = true;
+    return this.events.heartbeat(asEvent);
   }
 
   private headWith(contentType: string, fields: readonly string[]): ResponseHead {
