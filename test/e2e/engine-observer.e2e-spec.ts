@@ -1,4 +1,5 @@
 import { Test, type TestingModule } from '@nestjs/testing';
+import { OperatorLog } from '../../src/common/operator-log.js';
 import { GatewayConfigModule } from '../../src/modules/config/config.module.js';
 import { parseConfig } from '../../src/modules/config/load-config.js';
 import type { Endpoint } from '../../src/modules/engine-observer/endpoint.js';
@@ -18,6 +19,12 @@ const observe = {
   maxPark: '10s',
 };
 
+const ignore = (): void => undefined;
+
+class LogModule {
+  readonly name = 'log';
+}
+
 let engine: VllmServer;
 let app: TestingModule;
 beforeEach(async () => {
@@ -34,13 +41,15 @@ beforeEach(async () => {
   ];
   const models = [{ id: 'reasoning', upstream: 'reasoning', operations: ['chat' as const] }];
   const { config } = parseConfig(gatewayYaml({ upstreams, models }), 'gateway.yaml', {});
+  const silent = { provide: OperatorLog, useValue: { info: ignore, warn: ignore, error: ignore } };
+  const log = { module: LogModule, global: true, providers: [silent], exports: [OperatorLog] };
   app = await Test.createTestingModule({
-    imports: [GatewayConfigModule.forConfig(config), EngineObserverModule],
+    imports: [GatewayConfigModule.forConfig(config), log, EngineObserverModule],
   }).compile();
 });
 afterEach(async () => {
-  await app.close();
   await engine.close();
+  await app.close();
 });
 
 function endpointOf(upstream: string): Endpoint {
