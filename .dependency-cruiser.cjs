@@ -120,7 +120,10 @@ const rules = [
   {
     name: 'sockets-have-their-place',
     comment: 'only the WebSocket proxy and the simulated engines speak WebSocket',
-    from: { path: '^src/', pathNot: '^src/modules/proxy/([^/]+-client|websocket|core/websocket-[^/]+)(\\.spec)?\\.ts$|^src/sim/' },
+    from: {
+      path: '^src/',
+      pathNot: '^src/modules/proxy/([^/]+-client|websocket|core/websocket-[^/]+)(\\.spec)?\\.ts$|^src/sim/',
+    },
     to: { path: packages('ws') },
   },
   {

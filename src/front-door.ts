@@ -10,7 +10,7 @@ import { plainAddress } from './common/networks.js';
 import type { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { ClientGone } from './modules/proxy/client-gone.js';
 import { attachExchange, Exchange, exchangeOf, type ExchangeContext } from './modules/proxy/exchange.js';
-import { headFault, pathOf } from './modules/proxy/request-head.js';
+import { headFault, isAnthropicTarget, pathOf } from './modules/proxy/request-head.js';
 import type { Peer } from './common/networks.js';
 import type { WebSocketProxy } from './modules/proxy/websocket.js';
 import { writeRawProblem } from './raw-problem.js';
@@ -104,7 +104,7 @@ export class FrontDoor {
       if (fault !== undefined) throw fault;
       await this.parts.sockets.upgrade(request, socket, head, record, peer);
     } catch (error) {
-      this.#refuseSocket(socket, record, error);
+      this.#refuseSocket(socket, record, error, request.url);
     } finally {
       record.close(this.parts.clock.now());
     }
@@ -112,12 +112,18 @@ export class FrontDoor {
 
   /**
    * Bytes that are not HTTP. `running`: the request that is being served on the socket. It is refused where its own body
-   * is what cannot be read; where its answer is on its way, nothing may be written behind it.
+   * is what cannot be read; where its answer is on its way, nothing may be written behind it. `target`: what the bytes
+   * ask for, as far as that can be told.
    */
-  unreadable(problem: GatewayProblem, socket: Duplex, running: IncomingMessage | undefined): void {
+  unreadable(
+    problem: GatewayProblem,
+    socket: Duplex,
+    running: IncomingMessage | undefined,
+    target: string | undefined,
+  ): void {
     if (this.#unreadables.has(socket)) return;
     this.#unreadables.add(socket);
-    if (running === undefined) this.#refuseBytes(socket, problem);
+    if (running === undefined) this.#refuseBytes(socket, problem, target);
     else if (running.complete) socket.destroy();
     else if (!exchangeOf(running).started) this.#refuse(exchangeOf(running), problem);
   }
@@ -147,25 +153,22 @@ export class FrontDoor {
     return peer;
   }
 
-  #refuseBytes(socket: Duplex, problem: GatewayProblem): void {
+  #refuseBytes(socket: Duplex, problem: GatewayProblem, target: string | undefined): void {
     const record = new RequestRecord(randomUUID(), this.parts.clock.now(), this.parts.recorded);
     record.problem = problem.code;
     record.cause = problem.options.cause;
     if (!socket.writable) socket.destroy();
-    else {
-      record.status = problem.status;
-      writeRawProblem(socket, this.parts.renderer.render(problem, record.requestId), record.requestId);
-    }
+    else this.#answerRaw(socket, record, problem, target);
     record.close(this.parts.clock.now());
   }
 
   #refuse(exchange: Exchange, problem: GatewayProblem): void {
     exchange.record.problem = problem.code;
     exchange.record.cause = problem.options.cause;
-    exchange.sendWhole(this.parts.renderer.render(problem, exchange.requestId), problem);
+    exchange.sendWhole(this.parts.renderer.render(problem, exchange.requestId, exchange.request.url), problem);
   }
 
-  #refuseSocket(socket: Duplex, record: RequestRecord, error: unknown): void {
+  #refuseSocket(socket: Duplex, record: RequestRecord, error: unknown, target: string | undefined): void {
     if (error instanceof ClientGone) {
       record.clientGone = true;
       socket.destroy();
@@ -174,8 +177,15 @@ export class FrontDoor {
     const problem = problemFrom(error);
     record.problem = problem.code;
     record.cause = problem.options.cause;
+    this.#answerRaw(socket, record, problem, target);
+  }
+
+  #answerRaw(socket: Duplex, record: RequestRecord, problem: GatewayProblem, target: string | undefined): void {
+    const { requestId } = record;
     record.status = problem.status;
-    writeRawProblem(socket, this.parts.renderer.render(problem, record.requestId), record.requestId);
+    const whole = this.parts.renderer.render(problem, requestId, target);
+    const own = isAnthropicTarget(target ?? '') ? ['request-id', requestId] : [];
+    writeRawProblem(socket, { ...whole, headers: [...own, ...whole.headers] }, requestId);
   }
 }
 

@@ -10,6 +10,8 @@ import type { FrontDoor } from './front-door.js';
 const KEEP_ALIVE_DELAY_MS = 30_000;
 /** How much later than its time a slow head is cut, at most. */
 const LONGEST_CHECK_MS = 1000;
+/** Where an unreadable head says what it is about, if it does. */
+const FIRST_LINE_BYTES = 256;
 
 /** The public listener: nothing of Node's own limits is left in force but those that the configuration names. */
 export class Listener {
@@ -87,12 +89,12 @@ export class Listener {
     this.server.on('checkExpectation', enter);
     this.server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
     this.server.on('connect', (request: IncomingMessage, socket: Duplex) =>
-      this.#unreadable(connectRefused(request), socket),
+      this.#unreadable(connectRefused(request), socket, request.url),
     );
     this.server.on('clientError', (error: Error, socket: Duplex) => {
       // Bytes behind a request that said it was the last one are nobody's: its answer goes out undisturbed.
       if (codeOf(error) !== 'HPE_CLOSED_CONNECTION' || socket.readableEnded)
-        this.#unreadable(unreadableProblem(error), socket);
+        this.#unreadable(unreadableProblem(error), socket, targetIn(error));
     });
     this.server.on('connection', (socket: Socket) => {
       this.#connections.set(socket, new Connection(socket, service));
@@ -121,9 +123,9 @@ export class Listener {
     return this.#door?.wantsUpgrade(request) ?? false;
   }
 
-  #unreadable(problem: GatewayProblem | undefined, socket: Duplex): void {
+  #unreadable(problem: GatewayProblem | undefined, socket: Duplex, target: string | undefined): void {
     if (problem === undefined || this.#door === undefined) socket.destroy();
-    else this.#door.unreadable(problem, socket, this.#connections.get(socket)?.current);
+    else this.#door.unreadable(problem, socket, this.#connections.get(socket)?.current, target);
   }
 }
 
@@ -153,6 +155,12 @@ function unreadableProblem(error: Error): GatewayProblem | undefined {
     return new GatewayProblem('invalid-request-head', { detail: 'The request is not valid HTTP/1.1.', cause: code });
   }
   return undefined;
+}
+
+/** What the bytes ask for that could not be read, as far as their first line tells. */
+function targetIn(error: Error): string | undefined {
+  if (!('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  return /^[A-Z]+ (\/[^ \r\n]*)/.exec(error.rawPacket.toString('latin1', 0, FIRST_LINE_BYTES))?.[1];
 }
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');

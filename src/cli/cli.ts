@@ -42,7 +42,11 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
-    err(name === '' ? 'gateway: a command is missing' : `gateway: there is no command ${JSON.stringify(name.slice(0, 40))}`);
+    err(
+      name === ''
+        ? 'gateway: a command is missing'
+        : `gateway: there is no command ${JSON.stringify(name.slice(0, 40))}`,
+    );
     usage().forEach(err);
     return 1;
   }

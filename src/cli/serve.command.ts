@@ -37,7 +37,9 @@ export async function serve(
   listening: (at: { listen: string; management: string }) => void = () => undefined,
 ): Promise<number> {
   if (config.auth.enabled) {
-    throw new Error('auth.enabled is true, but this version cannot verify tokens yet: it would have to refuse every request');
+    throw new Error(
+      'auth.enabled is true, but this version cannot verify tokens yet: it would have to refuse every request',
+    );
   }
   const gateway = await Gateway.start(config);
   const { log } = gateway.telemetry;

@@ -9,7 +9,8 @@ export interface Usage {
   readonly reasoningTokens: number;
 }
 
-const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0);
+const count = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 
 /** Reads an OpenAI `usage` object. Absent or senseless numbers count as 0; undefined where there is no object. */
 export function usageFromOpenAi(value: unknown): Usage | undefined {

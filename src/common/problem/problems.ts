@@ -18,7 +18,11 @@ export const PROBLEMS = {
   'body-timeout': { status: 408, title: 'The body did not arrive in time', retryable: true },
   'body-too-large': { status: 413, title: 'The body is too large', retryable: false },
   'target-too-long': { status: 414, title: 'The request target is too long', retryable: false },
-  'unsupported-media-type': { status: 415, title: 'The body has a type or encoding that is not taken', retryable: false },
+  'unsupported-media-type': {
+    status: 415,
+    title: 'The body has a type or encoding that is not taken',
+    retryable: false,
+  },
   'expectation-failed': { status: 417, title: 'The expectation is not met', retryable: false },
   'upgrade-required': { status: 426, title: 'The path is served over WebSocket only', retryable: false },
   'budget-exhausted': { status: 429, title: 'The budget is spent', retryable: true },

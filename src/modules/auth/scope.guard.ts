@@ -25,8 +25,12 @@ export class ScopeGuard implements CanActivate, OnModuleInit {
       for (const name of this.scanner.getAllMethodNames(Object.getPrototypeOf(controller) as object)) {
         const handler = controller[name];
         if (handler === undefined || !Reflect.hasMetadata(METHOD_METADATA, handler)) continue;
-        const found: unknown = this.reflector.getAllAndOverride(REQUIREMENT, metatype ? [handler, metatype] : [handler]);
-        if (found === undefined) throw new Error(`the route ${metatype?.name ?? '?'}.${name} does not say what scope it requires`);
+        const found: unknown = this.reflector.getAllAndOverride(
+          REQUIREMENT,
+          metatype ? [handler, metatype] : [handler],
+        );
+        if (found === undefined)
+          throw new Error(`the route ${metatype?.name ?? '?'}.${name} does not say what scope it requires`);
       }
     }
   }

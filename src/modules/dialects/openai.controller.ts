@@ -50,12 +50,23 @@ export class OpenAiController {
     const { path, maxBodyBytes, timeouts } = this.table.operation(operation);
     exchange.asks('openai', operation);
     const bytes = await exchange.readJson(maxBodyBytes);
-    const { request, model, body, terms } = prepareRequest(bytes, operation, this.table, exchange.forcedModel, exchange.requestId);
+    const { request, model, body, terms } = prepareRequest(
+      bytes,
+      operation,
+      this.table,
+      exchange.forcedModel,
+      exchange.requestId,
+    );
     exchange.routed(model.id, model.upstream.name);
-    const context = { requestId: exchange.requestId, problemBase: this.problems.problemBase };
+    const context = this.problems.contextOf(exchange.requestId);
     const rendering = new OpenAiRendering({ ...terms, context, createdSeconds: Math.floor(Date.now() / 1000) });
     if (request.stream) exchange.park(rendering);
-    const asked = { upstream: model.upstream.name, caller: exchange.caller, request, contextLength: model.contextLength };
+    const asked = {
+      upstream: model.upstream.name,
+      caller: exchange.caller,
+      request,
+      contextLength: model.contextLength,
+    };
     using slot = await this.slots.acquire(asked, exchange);
     exchange.admitted(slot.waitedMs);
     const call = { method: 'POST', path, headers: exchange.engineHeaders(), body };

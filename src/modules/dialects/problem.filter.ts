@@ -20,7 +20,7 @@ export class ProblemFilter implements ExceptionFilter {
     const problem = problemOf(error);
     exchange.record.problem = problem.code;
     exchange.record.cause = problem.options.cause;
-    exchange.fail(problem, () => this.renderer.render(problem, exchange.requestId));
+    exchange.fail(problem, () => this.renderer.render(problem, exchange.requestId, exchange.request.url));
   }
 }
 
@@ -29,7 +29,11 @@ function problemOf(error: unknown): GatewayProblem {
   const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
   switch (status) {
     case 400:
-      return new GatewayProblem('invalid-request-head', { detail: 'The request is not valid HTTP.', cause: error, closeConnection: true });
+      return new GatewayProblem('invalid-request-head', {
+        detail: 'The request is not valid HTTP.',
+        cause: error,
+        closeConnection: true,
+      });
     case 404:
       return new GatewayProblem('not-found', { detail: 'There is nothing at this path.' });
     case 415:

@@ -11,6 +11,8 @@ export function openExchange(request: FastifyRequest, reply: FastifyReply): Exch
   return exchange;
 }
 
-const namedRoute = (url: string | undefined): string => (url === undefined || url.endsWith('*') ? wildcardRoute(url) : url);
+const namedRoute = (url: string | undefined): string =>
+  url === undefined || url.endsWith('*') ? wildcardRoute(url) : url;
 
-const wildcardRoute = (url: string | undefined): string => (url === undefined || url.length < 3 ? 'none' : `${url.slice(0, -1)}{id}`);
+const wildcardRoute = (url: string | undefined): string =>
+  url === undefined || url.length < 3 ? 'none' : `${url.slice(0, -1)}{id}`;

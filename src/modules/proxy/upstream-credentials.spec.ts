@@ -20,13 +20,17 @@ describe('UpstreamCredentials', () => {
     credentials.close();
   });
 
-  it.each([['nothing', ''], ['two lines', 'a\nb'], ['a header of its own', 'a\r\nx: y'], ['blanks', 'a b']])(
-    'stops the start on %s, without telling what is in the file',
-    (_name, text) => {
-      writeFileSync(file, text);
-      expect(() => new UpstreamCredentials([upstream], ignore)).toThrow(`the credential file ${file} does not hold one bearer token`);
-    },
-  );
+  it.each([
+    ['nothing', ''],
+    ['two lines', 'a\nb'],
+    ['a header of its own', 'a\r\nx: y'],
+    ['blanks', 'a b'],
+  ])('stops the start on %s, without telling what is in the file', (_name, text) => {
+    writeFileSync(file, text);
+    expect(() => new UpstreamCredentials([upstream], ignore)).toThrow(
+      `the credential file ${file} does not hold one bearer token`,
+    );
+  });
 
   it('stops the start where there is no file', () => {
     const missing = { ...upstream, credentialFile: path.join(folder, 'missing') };

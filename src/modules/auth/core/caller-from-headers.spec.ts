@@ -34,7 +34,11 @@ describe('callerFromHeaders', () => {
     expect(caller({ 'x-llmgw-band': 'platinum' }, true, { ...lower, bandHeaderTrust: 'any' }).band).toBe('platinum');
   });
 
-  it.each([['white space', 'a b'], ['nothing', ''], ['too much', 'x'.repeat(129)]])('a tenant of %s is nobody', (_name, tenant) => {
+  it.each([
+    ['white space', 'a b'],
+    ['nothing', ''],
+    ['too much', 'x'.repeat(129)],
+  ])('a tenant of %s is nobody', (_name, tenant) => {
     expect(caller({ 'x-llmgw-session': tenant }).tenant).toBe('anonymous');
   });
 });

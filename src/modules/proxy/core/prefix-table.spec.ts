@@ -35,10 +35,17 @@ describe('upstreamTarget', () => {
     expect(upstreamTarget('/db/read/x', '/db/read/x', { prefix: '/db/read', stripPrefix: false })).toBe('/db/read/x');
   });
 
-  it.each(['/cluster/%2e%2e/x', '/cluster/a%2Fb', '/cluster/a%5cb', '/cluster/%00', '/cluster/%252e', '/cluster/%ff', '/cluster/a/../b'])(
-    'refuses %s',
-    (target) => {
-      expect(() => upstreamTarget(target, target, strip)).toThrow(expect.objectContaining({ code: 'invalid-request-head' }));
-    },
-  );
+  it.each([
+    '/cluster/%2e%2e/x',
+    '/cluster/a%2Fb',
+    '/cluster/a%5cb',
+    '/cluster/%00',
+    '/cluster/%252e',
+    '/cluster/%ff',
+    '/cluster/a/../b',
+  ])('refuses %s', (target) => {
+    expect(() => upstreamTarget(target, target, strip)).toThrow(
+      expect.objectContaining({ code: 'invalid-request-head' }),
+    );
+  });
 });

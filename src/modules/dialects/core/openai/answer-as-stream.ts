@@ -1,6 +1,6 @@
 import { eventBytes } from '../../../../common/sse.js';
-import { unusableAnswer } from './engine-head.js';
-import { isObject, type JsonObject, parsedJson } from './json-value.js';
+import { unusableAnswer } from '../engine-head.js';
+import { isObject, type JsonObject, parsedJson } from '../json-value.js';
 import { DONE_EVENT } from './stream-repair.js';
 
 /**

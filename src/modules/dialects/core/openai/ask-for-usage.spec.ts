@@ -1,5 +1,5 @@
 import { askForUsage } from './ask-for-usage.js';
-import { scanRequest } from './scan-request.js';
+import { scanRequest } from '../scan-request.js';
 import { spliceBody } from './splice-body.js';
 
 const asking = (text: string): string => {

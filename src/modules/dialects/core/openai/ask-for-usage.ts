@@ -1,5 +1,5 @@
-import { onlyMember } from './request-members.js';
-import type { ScannedRequest } from './scan-request.js';
+import { onlyMember } from '../request-members.js';
+import type { ScannedRequest } from '../scan-request.js';
 import { edit, type Edit } from './splice-body.js';
 
 const OPTIONS = '{"include_usage":true}';

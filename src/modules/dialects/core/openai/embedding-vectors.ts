@@ -1,5 +1,5 @@
-import { elementSpans, spanOf } from './json-splice.js';
-import { parsedJson } from './json-value.js';
+import { elementSpans, spanOf } from '../json-splice.js';
+import { parsedJson } from '../json-value.js';
 
 /** How a caller wants its vectors: base64 of little-endian float32, or lists of numbers. */
 export type VectorEncoding = 'base64' | 'float';

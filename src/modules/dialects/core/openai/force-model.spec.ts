@@ -1,5 +1,5 @@
 import { forceModel } from './force-model.js';
-import { scanRequest } from './scan-request.js';
+import { scanRequest } from '../scan-request.js';
 import { spliceBody } from './splice-body.js';
 
 const forced = (text: string, model = 'ornith:35b'): string => {

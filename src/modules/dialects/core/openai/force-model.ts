@@ -1,4 +1,4 @@
-import type { ScannedRequest } from './scan-request.js';
+import type { ScannedRequest } from '../scan-request.js';
 import { edit, type Edit } from './splice-body.js';
 
 /** Edits after which `model` is what every reader of the body finds, whatever the body says; none where it says so. */

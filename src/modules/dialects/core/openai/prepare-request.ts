@@ -1,14 +1,13 @@
 import type { CanonicalRequest, Operation } from '../../../../common/canonical/canonical-request.js';
 import type { Model, RoutingTable } from '../../../../common/config/routing-table.js';
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
+import { findModel } from '../find-model.js';
 import { askForUsage } from './ask-for-usage.js';
 import { forceModel } from './force-model.js';
 import type { OpenAiRenderingTerms } from './open-ai-rendering.js';
-import { promptSize } from './prompt-size.js';
+import { promptSize } from '../prompt-size.js';
 import { repairRequest } from './repair-request.js';
-import { requireModel, unknownModel } from './request-model.js';
 import { translateRerankRequest } from './rerank-translation.js';
-import { canonicalFrom, scanRequest, type ScannedRequest } from './scan-request.js';
+import { canonicalFrom, scanRequest } from '../scan-request.js';
 import { spliceBody } from './splice-body.js';
 
 /** A request that has been understood: what it means, what the engine is sent, how its answer is to be read. */
@@ -40,7 +39,10 @@ export function prepareRequest(
     ...(usageAdded ? askForUsage(scan) : []),
     ...repairRequest(engine, operation, scan),
   ];
-  const ranking = operation === 'rerank' && engine === 'tei' ? translateRerankRequest(scan, model.id, `rerank-${requestId}`) : undefined;
+  const ranking =
+    operation === 'rerank' && engine === 'tei'
+      ? translateRerankRequest(scan, model.id, `rerank-${requestId}`)
+      : undefined;
   const request = canonicalFrom(scan, operation, model.id, promptSize(body));
   return {
     request,
@@ -58,17 +60,4 @@ export function prepareRequest(
       ...(ranking === undefined ? {} : { restore: (answer: Buffer) => ranking.restore(answer) }),
     },
   };
-}
-
-function findModel(scan: ScannedRequest, operation: Operation, table: RoutingTable, forcedModel: string | undefined): Model {
-  const valid = table.modelsFor(operation);
-  const id = forcedModel ?? requireModel(scan, valid);
-  const model = table.model(id);
-  if (model === undefined) throw unknownModel(id, valid);
-  if (model.operations.has(operation)) return model;
-  throw new GatewayProblem('unsupported-operation', {
-    detail: `The model ${JSON.stringify(id)} does not do ${operation}.`,
-    param: 'model',
-    extensions: { valid_models: valid },
-  });
 }

@@ -3,6 +3,7 @@ import type { ProblemCode } from '../../../../common/problem/problems.js';
 import type { WholeResponse } from '../../../../common/rendering.js';
 import { eventBytes } from '../../../../common/sse.js';
 import { type ProblemContext, problemHeaders, problemJson } from '../problem-json.js';
+import { type RetryWord, withRetryWord } from '../retry-word.js';
 
 /** The dialect's error object. Its clients read this and nothing else of an error body. */
 export interface OpenAiError {
@@ -11,9 +12,6 @@ export interface OpenAiError {
   readonly param: unknown;
   readonly code: unknown;
 }
-
-/** Some clients decide by these words in the message whether to try again: they stand where that helps. */
-export type RetryWord = 'overloaded' | 'rate limit' | 'server_error' | 'timeout';
 
 interface ErrorKind {
   readonly type: string;
@@ -68,15 +66,6 @@ const ERROR_KINDS: Readonly<Record<ProblemCode, ErrorKind>> = {
   'upstream-timeout': late('upstream_timeout', 'server_error'),
   'version-not-supported': invalid('version_not_supported'),
 };
-
-const RETRY_WORDS: readonly RetryWord[] = ['overloaded', 'rate limit', 'server_error', 'timeout'];
-
-/** The text with a word for clients that look for one; as it is where there is nothing to retry or a word already. */
-export function withRetryWord(message: string, word: RetryWord | undefined): string {
-  if (word === undefined) return message;
-  const lower = message.toLowerCase();
-  return RETRY_WORDS.some((known) => lower.includes(known)) ? message : `${message} (${word})`;
-}
 
 export function openAiErrorOf(problem: GatewayProblem): OpenAiError {
   const kind = ERROR_KINDS[problem.code];

@@ -1,7 +1,7 @@
-import type { JsonBytes } from './json-bytes.js';
-import { isObject, parsedJson } from './json-value.js';
-import type { Span } from './json-walk.js';
-import type { MessagePlaces } from './scan-messages.js';
+import type { JsonBytes } from '../json-bytes.js';
+import { isObject, parsedJson } from '../json-value.js';
+import type { Span } from '../json-walk.js';
+import type { MessagePlaces } from '../scan-messages.js';
 import { edit, type Edit } from './splice-body.js';
 
 /** What an engine does not digest inside `messages`. */

@@ -3,9 +3,9 @@ import { chooser, renderMembers, tapes, type Members } from '../../../../../test
 import { ENGINE_KINDS, type EngineKind } from '../../../../common/config/upstreams.config.js';
 import { askForUsage } from './ask-for-usage.js';
 import { forceModel } from './force-model.js';
-import { isObject, parsedJson, type JsonObject } from './json-value.js';
+import { isObject, parsedJson, type JsonObject } from '../json-value.js';
 import { repairRequest } from './repair-request.js';
-import { scanRequest } from './scan-request.js';
+import { scanRequest } from '../scan-request.js';
 import { spliceBody } from './splice-body.js';
 
 const SELF_HOSTED: readonly EngineKind[] = ['vllm', 'sglang', 'llamacpp', 'ollama'];

@@ -3,7 +3,7 @@ import type { EngineKind } from '../../../../common/config/upstreams.config.js';
 import { askForUsage } from './ask-for-usage.js';
 import { forceModel } from './force-model.js';
 import { repairRequest } from './repair-request.js';
-import { scanRequest } from './scan-request.js';
+import { scanRequest } from '../scan-request.js';
 import { spliceBody } from './splice-body.js';
 
 const repaired = (engine: EngineKind, text: string): string => {

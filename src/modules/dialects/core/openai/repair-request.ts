@@ -1,9 +1,9 @@
 import type { Operation } from '../../../../common/canonical/canonical-request.js';
 import type { EngineKind } from '../../../../common/config/upstreams.config.js';
-import type { Member } from './json-walk.js';
-import type { MemberName } from './member-names.js';
+import type { Member } from '../json-walk.js';
+import type { MemberName } from '../member-names.js';
 import { repairMessages, type MessageRepairs } from './repair-messages.js';
-import type { ScannedRequest } from './scan-request.js';
+import type { ScannedRequest } from '../scan-request.js';
 import { edit, type Edit, withoutMembers } from './splice-body.js';
 
 /** What an engine does not digest and the gateway therefore rewrites. */

@@ -1,6 +1,6 @@
 import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import { translateRerankRequest, type RerankTranslation } from './rerank-translation.js';
-import { scanRequest } from './scan-request.js';
+import { scanRequest } from '../scan-request.js';
 
 const MODEL = 'BAAI/bge-reranker-base';
 const translate = (body: object): RerankTranslation | undefined =>

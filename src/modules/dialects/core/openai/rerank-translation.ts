@@ -1,8 +1,8 @@
 import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import { invalidField } from './body-problems.js';
-import { isObject, parsedJson } from './json-value.js';
-import type { MemberName } from './member-names.js';
-import type { ScannedRequest } from './scan-request.js';
+import { invalidField } from '../body-problems.js';
+import { isObject, parsedJson } from '../json-value.js';
+import type { MemberName } from '../member-names.js';
+import type { ScannedRequest } from '../scan-request.js';
 
 /** A rerank request in TEI's words, and the way back for its answer. */
 export interface RerankTranslation {

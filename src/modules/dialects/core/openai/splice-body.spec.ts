@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { scanRequest } from './scan-request.js';
-import type { MemberName } from './member-names.js';
+import { scanRequest } from '../scan-request.js';
+import type { MemberName } from '../member-names.js';
 import { edit, spliceBody, withoutMembers } from './splice-body.js';
 
 describe('spliceBody', () => {

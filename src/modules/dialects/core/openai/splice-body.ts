@@ -1,5 +1,5 @@
-import type { JsonBytes } from './json-bytes.js';
-import type { Member, Span } from './json-walk.js';
+import type { JsonBytes } from '../json-bytes.js';
+import type { Member, Span } from '../json-walk.js';
 
 /** Bytes that take the place of those from `start` up to `end`; with both the same, they go in between. */
 export interface Edit extends Span {

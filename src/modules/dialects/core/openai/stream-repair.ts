@@ -1,9 +1,9 @@
 import { type Usage, usageFromOpenAi } from '../../../../common/canonical/usage.js';
 import { eventBytes, eventFields } from '../../../../common/sse.js';
 import type { ResponseQuirks } from '../quirks.js';
-import { type EngineError, engineErrorIn, presentable } from './engine-error.js';
-import { withMember, withoutMember } from './json-splice.js';
-import { isObject, isText, type JsonObject, parsedJson } from './json-value.js';
+import { type EngineError, engineErrorIn, namedError } from '../engine-error.js';
+import { withMember, withoutMember } from '../json-splice.js';
+import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
 import { CallIds, MAX_MENDED_CALLS, StreamedCalls } from './tool-calls.js';
 
 /** What has been asked of the stream, and of whom. */
@@ -177,11 +177,3 @@ const hasText = (delta: JsonObject): boolean =>
   isText(delta['reasoning_content']) ||
   isText(delta['reasoning']) ||
   isText(delta['refusal']);
-
-/** An event that calls itself an error is one, whatever its data looks like. */
-function namedError(value: unknown, text: string): EngineError {
-  const known = engineErrorIn(value);
-  if (known !== undefined) return known;
-  const message = isObject(value) && isText(value['message']) ? value['message'] : isObject(value) ? '' : text;
-  return { message: presentable(message), type: undefined, param: null, code: null };
-}

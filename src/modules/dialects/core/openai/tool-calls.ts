@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { sourceOf, withMember, withoutMember, type JsonPath } from './json-splice.js';
-import { isObject, isText, type JsonObject } from './json-value.js';
+import { sourceOf, withMember, withoutMember, type JsonPath } from '../json-splice.js';
+import { isObject, isText, type JsonObject } from '../json-value.js';
 
 /** More calls in one piece are no answer of a model, and mending each would take its time. */
 export const MAX_MENDED_CALLS = 128;

@@ -1,5 +1,5 @@
 import { type Usage, usageFromOpenAi } from '../../../../common/canonical/usage.js';
-import { endOfValue } from './json-splice.js';
+import { endOfValue } from '../json-splice.js';
 
 /** No `usage` object of an engine comes near this. */
 const LONGEST_USAGE_BYTES = 4096;

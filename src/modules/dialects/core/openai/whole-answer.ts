@@ -1,9 +1,9 @@
 import type { Operation } from '../../../../common/canonical/canonical-request.js';
 import type { ResponseQuirks } from '../quirks.js';
-import { type EngineError, engineErrorIn } from './engine-error.js';
-import { unusableAnswer } from './engine-head.js';
-import { withMember } from './json-splice.js';
-import { isObject, isText, type JsonObject, parsedJson } from './json-value.js';
+import { type EngineError, engineErrorIn } from '../engine-error.js';
+import { unusableAnswer } from '../engine-head.js';
+import { withMember } from '../json-splice.js';
+import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
 import { CallIds, completed, MAX_MENDED_CALLS } from './tool-calls.js';
 
 /** The member without which an answer is none. Reranked lists have several shapes, and pass in all of them. */
@@ -16,20 +16,14 @@ const ANSWER_MEMBER: Readonly<Record<Operation, string | undefined>> = {
 const OPENING = /^[\uFEFF\s]*[{[]/;
 const CLOSING = /[}\]]\s*$/;
 const EDGE_BYTES = 64;
+const SHORT_BYTES = 16 * 1024;
 const CALLS = /"tool_calls"\s*:(?!\s*(?:null|\[\s*\]))/;
 
 /** The error that a 200 hides; undefined where it is an answer. Throws where it is neither. */
 export function errorInAnswer(body: Buffer, operation: Operation): EngineError | undefined {
   if (!looksLikeJson(body)) throw unusableAnswer('the answer is no JSON');
   const member = ANSWER_MEMBER[operation];
-  // A quote inside a JSON string is escaped, so nothing that a model wrote can look like these members.
-  if (
-    !body.includes('"error"') &&
-    !body.includes('"detail"') &&
-    (member === undefined || body.includes(`"${member}"`))
-  ) {
-    return undefined;
-  }
+  if (isPlainAnswer(body, member)) return undefined;
   const value = parsedJson(body.toString('utf8').replace(/^\uFEFF/, ''));
   if (value === undefined) throw unusableAnswer('the answer is no JSON');
   const isAnswer = ['choices', 'data', 'results'].some((name) => isObject(value) && Array.isArray(value[name]));
@@ -64,6 +58,14 @@ function repairedChoice(json: string, position: number, choice: unknown, quirks:
     return isObject(call) ? completed(out, [...path, 'tool_calls', at], call, ids.at(position, at), '"{}"') : out;
   }, json);
   return quirks.role && !isText(message['role']) ? withMember(withCalls, [...path, 'role'], '"assistant"') : withCalls;
+}
+
+/** A quote inside a JSON string is escaped, so nothing that a model wrote can look like these members. */
+function isPlainAnswer(body: Buffer, member: string | undefined): boolean {
+  // One pass over a text is cheaper than a search of the bytes for each name; a long one is not worth the copy.
+  const searched = body.length <= SHORT_BYTES ? body.toString('latin1') : body;
+  if (searched.includes('"error"') || searched.includes('"detail"')) return false;
+  return member === undefined || searched.includes(`"${member}"`);
 }
 
 function looksLikeJson(body: Buffer): boolean {

@@ -7,11 +7,12 @@ import {
   engineErrorFromBody,
   engineErrorIn,
   isContextOverflow,
-} from './engine-error.js';
-import { fieldOf, handedOnFields, isJsonType } from './engine-head.js';
-import { withMember } from './json-splice.js';
-import { isObject, isText, type JsonObject, parsedJson } from './json-value.js';
-import { type OpenAiError, type RetryWord, withRetryWord } from './render-problem.js';
+} from '../engine-error.js';
+import { fieldOf, handedOnFields, isJsonType } from '../engine-head.js';
+import { withMember } from '../json-splice.js';
+import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
+import { retryWordOf, withRetryWord } from '../retry-word.js';
+import type { OpenAiError } from './render-problem.js';
 
 /** An engine's error as the client is to see it, and the status it has there. */
 export interface EngineFailure {
@@ -23,34 +24,20 @@ const TYPE_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [404, 'not_found_error'],
   [429, 'rate_limit_error'],
 ]);
-const WORD_BY_STATUS: ReadonlyMap<number, RetryWord> = new Map([
-  [408, 'timeout'],
-  [429, 'rate limit'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded'],
-]);
 
 /** An engine's error in the dialect's members. Its own type and code stay; a context overflow gets the known code. */
 export function engineFailureOf(error: EngineError, status: number): EngineFailure {
   if (isContextOverflow(error)) return { status: 400, error: overflow(error) };
-  const word = WORD_BY_STATUS.get(status) ?? (status >= 500 ? 'server_error' : undefined);
   const type = TYPE_BY_STATUS.get(status) ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
   return {
     status,
     error: {
-      message: withRetryWord(error.message, word),
+      message: withRetryWord(error.message, retryWordOf(status)),
       type: error.type ?? type,
       param: error.param,
       code: error.code ?? (status === 429 ? 'rate_limit_exceeded' : null),
     },
   };
-}
-
-/** The HTTP status that an engine gives as the code of an error inside a stream; 500 where it gives none. */
-export function statusIn(error: EngineError): number {
-  const code = Number(error.code);
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
 }
 
 /** An engine's answer with an error status: as it is where clients can read it, otherwise wrapped. */

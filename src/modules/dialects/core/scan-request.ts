@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { CanonicalRequest, Operation } from '../../../../common/canonical/canonical-request.js';
+import type { CanonicalRequest, Operation } from '../../../common/canonical/canonical-request.js';
 import { invalidBody, invalidField } from './body-problems.js';
 import { isDigit, JsonBytes } from './json-bytes.js';
 import { eachElement, type Member } from './json-walk.js';
@@ -8,8 +8,8 @@ import type { PromptSize } from './prompt-size.js';
 import { MemberReader, onlyMember, type RequestMembers } from './request-members.js';
 import type { MessagePlaces } from './scan-messages.js';
 
-/** The few members of a request that routing, admission and the repairs need. The body itself stays bytes. */
-export interface ScannedRequest {
+/** A body that is JSON to the last byte, and where its known members stand. The body itself stays bytes. */
+export interface ScannedBody {
   readonly json: JsonBytes;
   /** Index of the brace that opens the body. */
   readonly open: number;
@@ -19,6 +19,10 @@ export interface ScannedRequest {
   member(name: MemberName): Member | undefined;
   /** A member that readers who ignore case take for `model`, though it is not spelled so. */
   readonly miscasedModel: Member | undefined;
+}
+
+/** The few members of a request that routing, admission and the repairs need. */
+export interface ScannedRequest extends ScannedBody {
   /** What the repairs look at. */
   readonly messagePlaces: MessagePlaces;
   readonly stream: boolean;
@@ -49,6 +53,17 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Checks the whole body as JSON and reads what the gateway needs of it. Throws `invalid-body` or `invalid-request`. */
 export function scanRequest(body: Uint8Array): ScannedRequest {
+  const { json, members, open } = readMembers(body);
+  return new FieldReader(json, members, open).read();
+}
+
+/** The same check of a body in a dialect whose other members have types of their own. */
+export function scanBody(body: Uint8Array): ScannedBody {
+  const { json, members, open } = readMembers(body);
+  return scannedBody(json, members, open);
+}
+
+function readMembers(body: Uint8Array): { json: JsonBytes; members: MemberReader; open: number } {
   refuseOtherEncodings(body);
   const json = new JsonBytes(body);
   const open = json.skipSpace(0);
@@ -57,7 +72,12 @@ export function scanRequest(body: Uint8Array): ScannedRequest {
   const end = json.skipSpace(members.read(open));
   if (end !== body.length) throw invalidBody(`is not valid JSON: at byte ${end} the end of the body was expected`);
   members.refuseMiscased();
-  return new FieldReader(json, members, open).read();
+  return { json, members, open };
+}
+
+function scannedBody(json: JsonBytes, { found, miscasedModel }: RequestMembers, open: number): ScannedBody {
+  const empty = json.byte(json.skipSpace(open + 1)) === 0x7d;
+  return { json, open, empty, member: (name) => found.get(name), miscasedModel };
 }
 
 /** What the pool and the budget are told. `model` is the id that was looked up. */
@@ -98,15 +118,9 @@ class FieldReader {
   ) {}
 
   read(): ScannedRequest {
-    const { json, open } = this;
-    const { found, miscasedModel, messagePlaces } = this.members;
     return {
-      json,
-      open,
-      empty: json.byte(json.skipSpace(open + 1)) === 0x7d,
-      member: (name) => found.get(name),
-      miscasedModel,
-      messagePlaces,
+      ...scannedBody(this.json, this.members, this.open),
+      messagePlaces: this.members.messagePlaces,
       stream: this.boolean('stream', this.valueOf('stream')),
       includeUsage: this.includeUsage(),
       maxTokens: this.count('max_tokens'),

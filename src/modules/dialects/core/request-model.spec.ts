@@ -1,4 +1,4 @@
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
 import { requireModel, unknownModel } from './request-model.js';
 import { scanRequest } from './scan-request.js';
 
@@ -58,11 +58,17 @@ describe('requireModel', () => {
 
 describe('unknownModel', () => {
   it('quotes the name, cut to what a reader needs', () => {
-    expect(unknownModel('gpt "x"', VALID).message).toBe('The model "gpt \\"x\\"" is not served here. Served here: "ornith:35b", "reasoning".');
-    expect(unknownModel('m'.repeat(200), VALID).message).toBe(`The model "${'m'.repeat(63)}…" is not served here. Served here: "ornith:35b", "reasoning".`);
+    expect(unknownModel('gpt "x"', VALID).message).toBe(
+      'The model "gpt \\"x\\"" is not served here. Served here: "ornith:35b", "reasoning".',
+    );
+    expect(unknownModel('m'.repeat(200), VALID).message).toBe(
+      `The model "${'m'.repeat(63)}…" is not served here. Served here: "ornith:35b", "reasoning".`,
+    );
   });
 
   it('keeps words out by which clients decide on a retry', () => {
-    expect(unknownModel('rate-limit-quota', VALID).message).toBe('The model is not served here. Served here: "ornith:35b", "reasoning".');
+    expect(unknownModel('rate-limit-quota', VALID).message).toBe(
+      'The model is not served here. Served here: "ornith:35b", "reasoning".',
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
 
 /** The body as a whole is not acceptable. `fault` goes on from "The body", and quotes nothing of it. */
 export const invalidBody = (fault: string): GatewayProblem =>

@@ -1,4 +1,4 @@
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
 import { JsonBytes, MAX_DEPTH } from './json-bytes.js';
 
 const accepts = (text: string): boolean => {

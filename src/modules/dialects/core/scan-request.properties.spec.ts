@@ -6,8 +6,8 @@ import {
   renderMembers,
   tapes,
   topLevelNames,
-} from '../../../../../test/support/random-json.js';
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
+} from '../../../../test/support/random-json.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
 import { MEMBER_NAMES, type MemberName } from './member-names.js';
 import { scanRequest, type ScannedRequest } from './scan-request.js';
 

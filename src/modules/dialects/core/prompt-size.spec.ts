@@ -1,7 +1,10 @@
 import { promptSize } from './prompt-size.js';
 
 const bodyOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const image = (bytes: number) => ({ type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } });
+const image = (bytes: number) => ({
+  type: 'image_url',
+  image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` },
+});
 
 describe('promptSize', () => {
   it('counts the whole of a body that is text', () => {
@@ -10,7 +13,9 @@ describe('promptSize', () => {
   });
 
   it('leaves the bytes of images out, and counts them', () => {
-    const body = bodyOf({ messages: [{ role: 'user', content: [image(5000), { type: 'text', text: 'what?' }, image(70)] }] });
+    const body = bodyOf({
+      messages: [{ role: 'user', content: [image(5000), { type: 'text', text: 'what?' }, image(70)] }],
+    });
     expect(promptSize(body)).toEqual({ textBytes: body.length - 5070, images: 2 });
   });
 

@@ -1,4 +1,4 @@
-import { eventFields } from '../../../../common/sse.js';
+import { eventFields } from '../../../common/sse.js';
 import { isObject, isText, type JsonObject, parsedJson } from './json-value.js';
 
 /** An engine's error in this dialect's members, whatever shape the engine gave it. */
@@ -42,9 +42,23 @@ export function engineErrorFromBody(body: Buffer): EngineError {
   return errorOf(source.startsWith('<') || value !== undefined ? '' : source);
 }
 
+/** An event that calls itself an error is one, whatever its data looks like. */
+export function namedError(value: unknown, text: string): EngineError {
+  const known = engineErrorIn(value);
+  if (known !== undefined) return known;
+  const message = isObject(value) && isText(value['message']) ? value['message'] : isObject(value) ? '' : text;
+  return { message: presentable(message), type: undefined, param: null, code: null };
+}
+
 /** The prompt does not fit the model. Clients start to compact on this error's code. */
 export function isContextOverflow(error: EngineError): boolean {
   return OVERFLOW.test(error.message) || OVERFLOW.test(error.type ?? '') || error.code === CONTEXT_OVERFLOW_CODE;
+}
+
+/** The HTTP status that an engine gives as the code of an error inside a stream; 500 where it gives none. */
+export function statusIn(error: EngineError): number {
+  const code = Number(error.code);
+  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
 }
 
 /** Text that may be shown: no control characters, no stack, no novel. */

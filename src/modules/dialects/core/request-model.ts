@@ -1,5 +1,5 @@
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import type { ScannedRequest } from './scan-request.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
+import type { ScannedBody } from './scan-request.js';
 
 export const MAX_MODEL_BYTES = 256;
 const QUOTED_CHARACTERS = 64;
@@ -13,7 +13,7 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
  * The model that the body names, fit to be looked up. `validModels` are the ids that would be served here.
  * Throws `missing-model`, or `unknown-model` for a text that no id can be.
  */
-export function requireModel(scan: ScannedRequest, validModels: readonly string[]): string {
+export function requireModel(scan: ScannedBody, validModels: readonly string[]): string {
   const member = scan.member('model');
   if (member === undefined) throw missingModel(absence(scan), validModels);
   const { valueStart, valueEnd } = member;
@@ -33,7 +33,7 @@ export function unknownModel(model: string, validModels: readonly string[]): Gat
 
 const TOO_LONG = `The member "model" is longer than ${MAX_MODEL_BYTES} bytes.`;
 
-function absence(scan: ScannedRequest): string {
+function absence(scan: ScannedBody): string {
   if (scan.miscasedModel !== undefined) return 'The member "model" is missing: its name is written in lower case.';
   return 'The member "model" is missing.';
 }

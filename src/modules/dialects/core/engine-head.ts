@@ -1,5 +1,5 @@
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import type { EngineHeaders } from '../../../../common/rendering.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
+import type { EngineHeaders } from '../../../common/rendering.js';
 
 /**
  * The fields of an engine that may reach a client, besides its content type: when to come back, whether to, and how

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { GatewayProblem, type ProblemOptions } from '../../../../common/problem/gateway-problem.js';
+import { GatewayProblem, type ProblemOptions } from '../../../common/problem/gateway-problem.js';
 import { MEMBER_NAMES } from './member-names.js';
 import { canonicalFrom, scanRequest, type ScannedRequest } from './scan-request.js';
 
@@ -182,7 +182,7 @@ describe('scanRequest', () => {
   });
 
   it('reads every recorded request of the real clients', () => {
-    const folder = new URL('../../../../../test/clients/requests/', import.meta.url);
+    const folder = new URL('../../../../test/clients/requests/', import.meta.url);
     const bodies = readdirSync(folder)
       .map(
         (file) => JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { request: { body?: { model?: string } } },
@@ -209,7 +209,11 @@ describe('canonicalFrom', () => {
 
   it('counts a sequence for every prompt of a completions request', () => {
     const scan = scanned('{"prompt":["a","b"],"n":4,"max_tokens":7,"max_completion_tokens":9}');
-    expect(canonicalFrom(scan, 'completions', 'm', { textBytes: 1, images: 0 })).toMatchObject({ choices: 8, maxOutputTokens: 7, stream: false });
+    expect(canonicalFrom(scan, 'completions', 'm', { textBytes: 1, images: 0 })).toMatchObject({
+      choices: 8,
+      maxOutputTokens: 7,
+      stream: false,
+    });
     expect(canonicalFrom(scanned('{"n":0}'), 'completions', 'm', { textBytes: 1, images: 0 }).choices).toBe(1);
   });
 
