@@ -102,6 +102,35 @@ describe('vllm: the wire', () => {
     expect(answer).toMatchObject({ choices: [{ finish_reason: 'stop', message: { tool_calls: [] } }] });
   });
 
+  it('plays the script of a prompt, a line a turn: a call with just these arguments, then just this text', async () => {
+    const server = await vllm();
+    const script = { role: 'user', content: 'Hello.\nsim:call look {"city":"Skag"}\nsim:say Done, at last.' };
+    const ask = { model: 'reasoning', messages: [script], tools: [tool('find'), tool('look')] };
+    const first = await jsonOf(await post(server, ask));
+    expect(first.choices).toMatchObject([
+      {
+        finish_reason: 'tool_calls',
+        message: { tool_calls: [{ function: { name: 'look', arguments: '{"city":"Skag"}' } }] },
+      },
+    ]);
+    const calls = [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{"city":"Skag"}' } }];
+    const since = [
+      { role: 'assistant', content: null, tool_calls: calls },
+      { role: 'tool', tool_call_id: 'c', content: 'sim:say no' },
+    ];
+    const second = await jsonOf(await post(server, { ...ask, messages: [script, ...since] }));
+    expect(second.choices).toMatchObject([{ finish_reason: 'stop', message: { content: 'Done, at last.' } }]);
+  });
+
+  it('plays no call of a tool that it was not given, or while the request decides on the calls', async () => {
+    const server = await vllm();
+    const messages = [{ role: 'user', content: 'Hello.\nsim:call look {"city":"Skag"}' }];
+    const without = { model: 'reasoning', messages, tools: [tool('find')] };
+    expect((await jsonOf(await post(server, without))).choices).toMatchObject([{ message: { tool_calls: [] } }]);
+    const none = { model: 'reasoning', messages, tools: [tool('look')], tool_choice: 'none' };
+    expect((await jsonOf(await post(server, none))).choices).toMatchObject([{ message: { tool_calls: [] } }]);
+  });
+
   it('gives as many choices as asked for, each another text, from one prompt', async () => {
     const server = await vllm();
     const answer = await jsonOf(await post(server, { ...hello, n: 3 }));

@@ -33,15 +33,19 @@ const JSON_TOKEN = 4;
 /** Decides all that the model will say: the same request, seed and choice always give the same answer. */
 export function planAnswer(ask: Ask, prompt: string, options: PlanOptions): AnswerPlan {
   const prng = new Prng(hashText(prompt, options.seed) + options.choice);
-  const calls = toolsToCall(ask);
+  const calls = callsToMake(ask);
   const reasons = options.reasons && ask.reasoningWanted && ask.kind === 'chat';
+  const thought = (): Piece[] => (reasons ? asPieces('reasoning', wordTokens(prng, 12)) : []);
   if (calls.length > 0) {
-    const thought = reasons ? asPieces('reasoning', wordTokens(prng, 12)) : [];
     return withinLimit(
-      [...thought, ...calls.flatMap((tool, call) => callPieces(tool, call, prng))],
+      [...thought(), ...calls.flatMap((call, index) => callPieces(call, index, prng))],
       'tool_calls',
       options.limit,
     );
+  }
+  if (ask.scripted?.kind === 'say') {
+    const said = asPieces('content', fragments(ask.scripted.text, JSON_TOKEN));
+    return stoppedAt(ask.stop, withinLimit([...thought(), ...said], 'stop', options.limit));
   }
   if (ask.schema !== undefined) {
     const json = JSON.stringify(sampleFromSchema(ask.schema, prng));
@@ -62,6 +66,20 @@ function planText(ask: Ask, prng: Prng, reasons: boolean, limit: number): Answer
   return stoppedAt(ask.stop, { pieces, finishReason, stopReason: null });
 }
 
+interface ToolCall extends Tool {
+  /** Just these; absent: some that fit the parameters. */
+  readonly argumentsJson?: string;
+}
+
+/** What the prompt prescribes, where the model is free to choose and has such a tool; otherwise what it would call. */
+function callsToMake(ask: Ask): readonly ToolCall[] {
+  const { scripted, toolChoice, tools } = ask;
+  if (scripted === undefined || toolChoice !== 'auto') return toolsToCall(ask);
+  if (scripted.kind === 'say') return [];
+  const tool = tools.find(({ name }) => name === scripted.name);
+  return tool === undefined ? toolsToCall(ask) : [{ ...tool, argumentsJson: scripted.argumentsJson }];
+}
+
 /** Which tools the model calls. Left to itself it calls those that the user names, and never right after a result. */
 function toolsToCall(ask: Ask): readonly Tool[] {
   const { toolChoice, tools, lastUserText = '' } = ask;
@@ -72,14 +90,14 @@ function toolsToCall(ask: Ask): readonly Tool[] {
   return ask.parallelToolCalls && named.length > 0 ? chosen : chosen.slice(0, 1);
 }
 
-function callPieces(tool: Tool, call: number, prng: Prng): Piece[] {
-  const argumentsJson = JSON.stringify(sampleFromSchema(tool.parameters ?? { type: 'object' }, prng));
+function callPieces({ name, parameters, ...tool }: ToolCall, call: number, prng: Prng): Piece[] {
+  const argumentsJson = tool.argumentsJson ?? JSON.stringify(sampleFromSchema(parameters ?? { type: 'object' }, prng));
   const id = `chatcmpl-tool-${prng
     .between(0, 2 ** 31)
     .toString(16)
     .padStart(8, '0')}`;
   const pieces = fragments(argumentsJson, JSON_TOKEN).map((text): Piece => ({ kind: 'arguments', call, text }));
-  return [{ kind: 'call', call, id, name: tool.name }, ...pieces];
+  return [{ kind: 'call', call, id, name }, ...pieces];
 }
 
 const asPieces = (kind: 'reasoning' | 'content', texts: readonly string[]): Piece[] =>

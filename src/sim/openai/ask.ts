@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { prefixKeysOf, type PrefixKey } from '../core/kv-cache.js';
 import { countFrom, listFrom, objectFrom, stringFrom, type JsonObject } from '../wire/json.js';
+import { scriptedTurn, spokenText, type ScriptedTurn } from './prompt-script.js';
 
 const CHARACTERS_PER_TOKEN = 4;
 /** Answers to one prompt at most, whatever `n` says. */
@@ -38,6 +39,8 @@ export interface Ask {
   readonly prompts: readonly Prompt[];
   /** The text that decides on a tool; undefined: the last message is not the user's. */
   readonly lastUserText: string | undefined;
+  /** What the user's prompt prescribes for this turn; undefined: nothing. */
+  readonly scripted: ScriptedTurn | undefined;
   /** How long the answer is to be; undefined: the model decides. */
   readonly outputTokens: number | undefined;
 }
@@ -85,6 +88,7 @@ export function readChat(body: JsonObject, forced: Forced, blockTokens: number):
     schema: readSchema(objectFrom(body['response_format'])),
     prompts: [promptOf(text, forced, blockTokens)],
     lastUserText: last?.['role'] === 'user' ? messageText(last) : undefined,
+    scripted: scriptedTurn(messages),
   };
 }
 
@@ -101,6 +105,7 @@ export function readCompletions(body: JsonObject, forced: Forced, blockTokens: n
     schema: undefined,
     prompts: promptTexts(body['prompt']).map((text) => promptOf(text, forced, blockTokens)),
     lastUserText: undefined,
+    scripted: undefined,
   };
 }
 
@@ -140,8 +145,7 @@ function prefixKeys(text: string, tokens: number, forced: Forced, blockTokens: n
 /** All that the model reads of a message: its text, and the calls it made. */
 function messageText(message: JsonObject): string {
   const { content, tool_calls: calls } = message;
-  const parts = listFrom(content)?.map((part) => stringFrom(objectFrom(part)?.['text']) ?? '');
-  const said = stringFrom(content) ?? parts?.join('') ?? '';
+  const said = spokenText(content);
   return listFrom(calls) === undefined ? said : said + JSON.stringify(calls);
 }
 
