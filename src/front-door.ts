@@ -15,6 +15,7 @@ import type { Peer } from './common/networks.js';
 import type { WebSocketProxy } from './modules/proxy/websocket.js';
 import { writeRawProblem } from './raw-problem.js';
 
+const TRACEPARENT = /^[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** A path of the cutover from Kong. */
@@ -35,6 +36,11 @@ export interface FrontDoorParts {
   /** The path lies in a configured prefix, where percent encoding is checked further on. */
   readonly isProxied: (path: string) => boolean;
   readonly recorded: (record: RequestRecord) => void;
+}
+
+/** W3C Trace Context section 3.2: the trace that a caller's span belongs to, if it names one. */
+function traceIdIn(traceparent: string | string[] | undefined): string | undefined {
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
 }
 
 /** The fixed path of each operation; an alias is served as if it had been asked for. */
@@ -137,6 +143,7 @@ export class FrontDoor {
     const id = typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID();
     const record = new RequestRecord(id, parts.clock.now(), parts.recorded);
     record.method = request.method ?? '';
+    record.traceId = traceIdIn(request.headers.traceparent);
     attachRecord(request, record);
     const peer = this.#peerOf(request.socket);
     record.peerAddress = peer.address;

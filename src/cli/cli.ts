@@ -5,6 +5,13 @@ const env = process.env;
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 const err = (line: string): void => void process.stderr.write(`${line}\n`);
 
+/** A reader that has seen enough (`| head`) is no fault of ours: what was left to say is dropped. */
+function leaveQuietly(error: Error): void {
+  if (!('code' in error) || error.code !== 'EPIPE') throw error;
+}
+process.stdout.on('error', leaveQuietly);
+process.stderr.on('error', leaveQuietly);
+
 /** Each command is loaded only when it is asked for: `serve` is not to carry the simulator in its memory. */
 const COMMANDS: Readonly<Record<string, { readonly help: string; readonly run: Command }>> = {
   serve: {

@@ -32,6 +32,17 @@ describe('health, with every engine down', () => {
     await request(gateway.origin).get('/healthz').set('x-request-id', 'mine-1').expect('x-request-id', 'mine-1');
   });
 
+  it('logs the trace that a caller names, and none where it names none', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await request(gateway.origin).get('/healthz').set('x-request-id', 'traced').set('traceparent', traceparent);
+    await request(gateway.origin).get('/healthz').set('x-request-id', 'untraced').set('traceparent', 'nonsense');
+    const lineOf = (id: string): object | undefined =>
+      gateway.logs().find((line) => 'request_id' in line && line.request_id === id);
+    for (let i = 0; i < 40 && lineOf('untraced') === undefined; i += 1) await new Promise((go) => setTimeout(go, 50));
+    expect(lineOf('traced')).toMatchObject({ trace_id: '0af7651916cd43dd8448eb211c80319c' });
+    expect(lineOf('untraced')).not.toHaveProperty('trace_id');
+  });
+
   it('lists and shows its models, ids encoded or not', async () => {
     const list = await request(gateway.origin).get('/v1/models').expect(200);
     expect(list.body).toMatchObject({ object: 'list', data: [{ id: 'demo/chat:1', object: 'model' }] });

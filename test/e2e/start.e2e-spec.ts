@@ -24,6 +24,18 @@ describe('a start', () => {
     port = (free.address() as AddressInfo).port;
   });
 
+  it('of a command is no fault when its reader has seen enough', async () => {
+    const script = `"${process.execPath}" "${MAIN}" check --config config/gateway.yaml | head -n 1; echo "\${PIPESTATUS[0]}"`;
+    const child = spawn('bash', ['-c', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const said = { out: '', err: '' };
+    child.stdout.on('data', (bytes: Buffer) => (said.out += bytes.toString()));
+    child.stderr.on('data', (bytes: Buffer) => (said.err += bytes.toString()));
+    await once(child, 'close');
+    expect(said.err).toBe('');
+    expect(said.out.trimEnd().split('\n')).toHaveLength(2);
+    expect(said.out).toMatch(/\n0\n$/);
+  });
+
   afterAll(() => free.close());
 
   /** Why a start failed, as it was printed. */

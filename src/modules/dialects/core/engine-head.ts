@@ -18,7 +18,8 @@ export function checkEngineHead(status: number, headers: EngineHeaders): void {
       cause: new Error(`the engine answered ${status}`),
     });
   }
-  if (status < 200) throw unusableAnswer(`the engine answered ${status}`);
+  // RFC 9110 section 15: a code outside of its classes is no HTTP.
+  if (status < 200 || status > 599) throw unusableAnswer(`the engine answered ${status}`);
   const encoding = fieldOf(headers, 'content-encoding');
   if (encoding !== undefined && encoding.trim() !== '' && !/^\s*identity\s*$/i.test(encoding)) {
     throw unusableAnswer('the engine compressed its answer unasked');

@@ -17,6 +17,10 @@ export class PlainRendering implements Rendering {
   constructor(private readonly forward: readonly string[] | undefined) {}
 
   begin(status: number, headers: EngineHeaders): 'stream' {
+    if (status > 599) {
+      const detail = 'The upstream answered with a status that HTTP does not have (server_error).';
+      throw new GatewayProblem('upstream-invalid', { detail, cause: `status ${status}` });
+    }
     const redirect = status >= 300 && status < 400 && status !== 304;
     if (redirect || (REFUSALS.has(status) && this.forward === undefined)) {
       throw new GatewayProblem('upstream-refused-us', {
