@@ -40,4 +40,5 @@ if (missing().length > 0 && process.getuid?.() === 0 && isThere('apt-get')) {
 }
 
 const absent = missing();
-if (absent.length > 0) console.error(`Not on this machine, and the tests that start them will fail: ${absent.join(', ')}`);
+if (absent.length > 0)
+  console.error(`Not on this machine, and the tests that start them will fail: ${absent.join(', ')}`);
