@@ -4,6 +4,9 @@ import type { Endpoint } from './endpoint.js';
 import type { Gateway } from './gateway.js';
 import type { Job, Outcome } from './job.js';
 
+/** What the engine has left to compute of a prompt that an answer beside it has had computed. */
+const SHARED_PROMPT_TOKENS = 16;
+
 /** Who wants to know what happens to requests. */
 export interface ExchangeWatch {
   granted(job: Job, endpoint: string): void;
@@ -69,7 +72,8 @@ export class Exchange implements PoolListener {
 
   private dispatch(lease: Lease): boolean {
     const { id, job, endpoints, clock } = this.terms;
-    const { promptTokens, outputTokens } = job;
+    const { promptTokens, outputTokens, choices = 1 } = job;
+    let open = choices;
     const sink = {
       first: (): void => {
         this.firstAt = clock.now();
@@ -77,9 +81,23 @@ export class Exchange implements PoolListener {
         lease.firstToken();
       },
       tokens: (): void => undefined,
-      ended: (how: 'finished' | 'aborted' | 'lost'): void => this.onStreamEnd(lease, how),
+      ended: (how: 'finished' | 'aborted' | 'lost'): void => {
+        open -= 1;
+        if (open === 0) this.onStreamEnd(lease, how);
+      },
     };
-    return endpoints.get(lease.endpoint)?.submit({ id, promptTokens, outputTokens }, sink) ?? false;
+    const engine = endpoints.get(lease.endpoint);
+    if (engine?.submit({ id, promptTokens, outputTokens }, sink) !== true) return false;
+    // The answers beside the first share its prompt.
+    const beside = { tokens: sink.tokens, ended: sink.ended };
+    for (const sibling of this.siblings())
+      engine.submit({ id: sibling, promptTokens: SHARED_PROMPT_TOKENS, outputTokens }, beside);
+    return true;
+  }
+
+  private siblings(): readonly string[] {
+    const { id, job } = this.terms;
+    return Array.from({ length: (job.choices ?? 1) - 1 }, (_, index) => `${id}.${index + 2}`);
   }
 
   private onStreamEnd(lease: Lease, how: 'finished' | 'aborted' | 'lost'): void {
@@ -114,7 +132,8 @@ export class Exchange implements PoolListener {
   private leave(): void {
     this.left = true;
     if (this.lease !== undefined) {
-      this.terms.endpoints.get(this.lease.endpoint)?.abort(this.terms.id);
+      const engine = this.terms.endpoints.get(this.lease.endpoint);
+      for (const id of [this.terms.id, ...this.siblings()]) engine?.abort(id);
       return;
     }
     this.ticket?.cancel();

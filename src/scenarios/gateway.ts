@@ -43,7 +43,7 @@ export class Gateway {
     return {
       tenant: job.tenant,
       band: job.band,
-      places: 1,
+      places: job.choices ?? 1,
       promptTokens: Math.max(1, Math.round(job.promptTokens * factor)),
       cachedTokens: 0,
       outputTokens: Math.ceil(expected),

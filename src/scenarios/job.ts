@@ -9,6 +9,8 @@ export interface Job {
   readonly band: number;
   readonly promptTokens: number;
   readonly outputTokens: number;
+  /** Answers to one prompt; absent: one. */
+  readonly choices?: number;
   /** The client leaves when it has no first token by then; absent: it stays. */
   readonly patienceMs?: number;
 }

@@ -129,6 +129,14 @@ function scarceMemory(world: World): void {
   chat(world, 0.1);
 }
 
+/** Requests for four answers at once, as many as an engine runs, among single ones that take each place as it frees. */
+function wide(world: World): void {
+  chat(world, 0.5);
+  bronze(world, 20);
+  const four = job('wide', 'wide', GOLD, [500, 150]);
+  for (let at = 60_000; at < 1_200_000; at += 120_000) once(world, at, { ...four, choices: 4 });
+}
+
 function flooder(world: World, flood: Size): void {
   clients(world, 'A', 40, () => job('A', 'A', GOLD, flood));
   for (const name of ['B', 'C', 'D']) clients(world, name, 4, () => job(name, name, GOLD, [1_000, 200]));
@@ -196,6 +204,7 @@ export const SCENARIOS: readonly Scenario[] = [
     profile: FLAT,
     load: (world) => mixed(world, 60, S3_SIZES),
   },
+  { id: 'N1', title: 'four answers at once, among single ones', lengthMs: seconds(1_200), profile: VOLTA, load: wide },
   { id: 'K1', title: 'little KV memory', lengthMs: seconds(1_800), profile: SMALL_MEMORY, load: scarceMemory },
 ];
 

@@ -5,11 +5,17 @@ import type { RunSettings } from './run.js';
 import type { Scenario } from './scenario-list.js';
 import { ADMISSION_TESTS } from '../modules/admission/core/admission-tests.js';
 
-const MEASURED = ['S1', 'S2', 'S3', 'S4', 'S7', 'H1', 'H2', 'K1'] as const;
+const MEASURED = ['S1', 'S2', 'S3', 'S4', 'S7', 'H1', 'H2', 'N1', 'K1'] as const;
 
 const ttft = (cell: Cell | undefined, load: string): string => {
   const found = cell?.figures.loads.get(load);
   return found === undefined ? '' : `${short(found.ttftP50)}/${short(found.ttftP99)}`;
+};
+
+/** The same, with the share that was turned away. */
+const served = (cell: Cell | undefined, load: string): string => {
+  const found = cell?.figures.loads.get(load);
+  return found === undefined ? '' : `${ttft(cell, load)} (${percent(found.refusedShare)})`;
 };
 
 function row(results: Results, policy: Policy): readonly string[] {
@@ -19,6 +25,7 @@ function row(results: Results, policy: Policy): readonly string[] {
   return [
     policy.title,
     ...['S1', 'S3', 'S4', 'H1', 'H2'].map((id) => ttft(cell(id), 'chat')),
+    ...['chat', 'wide'].map((load) => served(cell('N1'), load)),
     burst === undefined ? '' : `${short(burst.ttftP99)} (${percent(burst.refusedShare)})`,
     short(cell('S3')?.figures.loads.get('long')?.totalP99),
     crowd === undefined ? '' : results.platinumRatios(crowd).map(short).join('; '),
@@ -36,6 +43,8 @@ const HEAD = [
     'S4: chat',
     'H1: chat',
     'H2: chat',
+    'N1: chat',
+    'N1: four answers',
     'S1: 8k p99 (refused)',
     'S3: long done p99',
   ],

@@ -63,7 +63,7 @@ class World {
 
   ask() {
     const at = this.arrivals++;
-    const one = { ticket: undefined, waits: true };
+    const one = { ticket: undefined, waits: true, touched: false };
     const ticket = this.pool.enqueue(request(at % this.tenants, at, this.bands), {
       granted: (lease) => {
         one.waits = false;
@@ -98,17 +98,23 @@ class World {
   }
 }
 
+/** What no queue can save: whoever leaves is read and written, wherever in memory it lies. */
+function touch(world, at) {
+  const one = world.waiting[at];
+  one.touched = one.ticket.waits;
+}
+
 /** Places in the queue, without order: two neighbours would share what the processor has at hand. */
-function anyOf(length) {
+function anyOf(length, first) {
   const places = new Set();
-  for (let at = 1; places.size < OPERATIONS; at = (at * 48_271) % 2_147_483_647) places.add(at % length);
+  for (let at = first; places.size < OPERATIONS; at = (at * 48_271) % 2_147_483_647) places.add(at % length);
   return [...places];
 }
 
 function costsAt(depth, kind) {
   globalThis.gc?.();
   const world = new World(kind);
-  const costs = { enqueue: [], dispatch: [], cancel: [] };
+  const costs = { enqueue: [], dispatch: [], touch: [], cancel: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
     world.fill(depth);
     const repeat = (act) => () => {
@@ -120,7 +126,14 @@ function costsAt(depth, kind) {
         repeat(() => world.ask()),
       ),
     );
-    const chosen = anyOf(world.waiting.length);
+    const untouched = anyOf(world.waiting.length, 2);
+    costs.touch.push(
+      microseconds(
+        OPERATIONS,
+        repeat((i) => touch(world, untouched[i])),
+      ),
+    );
+    const chosen = anyOf(world.waiting.length, 1);
     costs.cancel.push(
       microseconds(
         OPERATIONS,
@@ -163,7 +176,7 @@ const KINDS = [
 ];
 for (const [label, kind] of KINDS) {
   const measured = DEPTHS.map((depth) => costsAt(depth, kind));
-  for (const name of ['enqueue', 'dispatch', 'cancel']) {
+  for (const name of ['enqueue', 'dispatch', 'touch', 'cancel']) {
     const values = measured.map((costs) => costs[name]);
     row(`${name}, ${label}`, [
       ...values.map((value) => value.toFixed(2)),

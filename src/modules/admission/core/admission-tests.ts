@@ -9,6 +9,8 @@ export interface Candidate {
   readonly kvTokens: number;
   readonly estimateMs: number;
   readonly waitedMs: number;
+  /** An endpoint is kept clear for it. */
+  readonly reserves: boolean;
 }
 
 /** What the tests see of the pool around the endpoint. */
@@ -22,6 +24,8 @@ export interface PoolView {
   readonly topBandAround: boolean;
   /** A long prompt waits. */
   readonly longWaits: boolean;
+  /** An endpoint that is kept clear for one request. */
+  readonly reserved: { readonly endpoint: EndpointLedger; readonly band: number } | undefined;
   /** Bands that have starved may use an engine's whole batch once. */
   readonly starved: (band: number) => boolean;
 }
@@ -116,6 +120,10 @@ function hasLowPrefill(endpoint: EndpointLedger, policy: PoolPolicy): boolean {
  * request held by the gauges alone is known to be. Each is a pure function of the request and one endpoint's view.
  */
 export const ADMISSION_TESTS: readonly AdmissionTest[] = [
+  {
+    name: 'reserved',
+    passes: (r, e, { reserved }) => r.reserves || reserved?.endpoint !== e || r.band < reserved.band,
+  },
   { name: 'count', passes: (r, e, pool) => e.places + r.places <= cap(r.band, e, pool) },
   {
     name: 'strict_reserve',

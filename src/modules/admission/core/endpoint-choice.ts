@@ -8,14 +8,19 @@ const LANE_PENALTY = { upper: 9, lower: 3 } as const;
 const OCCUPIED_WEIGHT = 0.05;
 const LONG_WEIGHT = 0.5;
 
+/** What holds on an engine that has nothing to do, too. */
+const WHEN_IDLE: ReadonlySet<TestName> = new Set(['reserved', 'long', 'strict_reserve']);
+
+/** Why a request has to wait. */
+export interface Held {
+  readonly endpoint: undefined;
+  readonly heldBy: TestName;
+  /** By gauges on every endpoint. */
+  readonly gaugesAlone: boolean;
+}
+
 /** Where a request goes, or why it has to wait. */
-export type Choice =
-  | { readonly endpoint: EndpointLedger }
-  | {
-      readonly endpoint: undefined;
-      readonly heldBy: TestName;
-      /** By gauges on every endpoint. */ readonly gaugesAlone: boolean;
-    };
+export type Choice = { readonly endpoint: EndpointLedger } | Held;
 
 /** Where no endpoint serves, nothing is gained by keeping away from them: a request learns at once that they are gone. */
 const isOtherUp = ({ lane, now }: PoolView): boolean => lane !== undefined && now >= lane.downUntil;
@@ -29,7 +34,18 @@ export class EndpointChoice {
     this.#tests = ADMISSION_TESTS.filter(
       ({ name, generating }) => policy.without?.has(name) !== true && (generating !== true || policy.generates),
     );
-    this.#testsWhenIdle = this.#tests.filter(({ name }) => name === 'long' || name === 'strict_reserve');
+    this.#testsWhenIdle = this.#tests.filter(({ name }) => WHEN_IDLE.has(name));
+  }
+
+  /** The endpoint to keep clear for a request that finds no room: where the least has to end before it fits. */
+  clearFor(candidate: Candidate, view: PoolView): EndpointLedger | undefined {
+    let emptiest: EndpointLedger | undefined;
+    for (const endpoint of view.endpoints) {
+      if (view.now < endpoint.downUntil || this.#testsWhenIdle.some((test) => !test.passes(candidate, endpoint, view)))
+        continue;
+      if (emptiest === undefined || endpoint.occupied() < emptiest.occupied()) emptiest = endpoint;
+    }
+    return emptiest;
   }
 
   /** `lastLongAt`: when a long prompt was last granted. */

@@ -3,9 +3,8 @@ import { FlowQueue, type Lane, type Queued } from './flow-queue.js';
 import type { WorkClass } from './pool-types.js';
 
 class Item implements Queued {
+  waits = false;
   lane: Lane<this> | undefined;
-  previous: Queued | undefined;
-  next: Queued | undefined;
 
   constructor(
     readonly tenant: string,

@@ -1,4 +1,5 @@
 import { Heap, type HeapItem } from './heap.js';
+import { Line, type Waiting } from './line.js';
 import type { WorkClass } from './pool-types.js';
 
 /** A small request may go before a larger one whose tenant is this much behind, in token equivalents. */
@@ -7,27 +8,25 @@ const LIGHT_SLACK = 60_000;
 const REMEMBERED = 10_000;
 const CLASSES: readonly WorkClass[] = ['light', 'heavy', 'long'];
 
-/** What can wait: it notes its neighbours, so that leaving takes no search. */
-export interface Queued {
+/** What can wait: it notes where, so that leaving takes no search. */
+export interface Queued extends Waiting {
   readonly tenant: string;
   readonly kind: WorkClass;
   /** Milliseconds of prefill that it will need. */
   readonly estimateMs: number;
   lane: Lane<this> | undefined;
-  previous: Queued | undefined;
-  next: Queued | undefined;
 }
 
 /** The requests of one tenant and class, in order of arrival. In the band's heap while it holds any. */
-export class Lane<T> implements HeapItem {
+export class Lane<T extends Waiting> extends Line<T> implements HeapItem {
   heapIndex = -1;
-  head: T | undefined;
-  tail: T | undefined;
 
   constructor(
     readonly flow: Flow,
     readonly kind: WorkClass,
-  ) {}
+  ) {
+    super();
+  }
 }
 
 /** One tenant in one band. */
@@ -36,7 +35,7 @@ export interface Flow {
   /** Service received, in token equivalents. */
   counter: number;
   waiting: number;
-  readonly lanes: Partial<Record<WorkClass, Lane<unknown>>>;
+  readonly lanes: Partial<Record<WorkClass, Lane<Waiting>>>;
 }
 
 /**
@@ -65,7 +64,10 @@ export class FlowQueue<T extends Queued> {
     const flow = this.flowOf(item.tenant);
     if (flow.waiting === 0) this.#return(flow);
     const lane = this.#laneOf(flow, item.kind);
-    link(lane, item, front);
+    item.lane = lane;
+    item.waits = true;
+    if (front) lane.unshift(item);
+    else lane.push(item);
     flow.waiting += 1;
     this.size += 1;
     this.estimateMs += item.estimateMs;
@@ -76,13 +78,14 @@ export class FlowQueue<T extends Queued> {
   /** Takes a request out, wherever it stands. One that does not wait is ignored. */
   remove(item: T): void {
     const lane = item.lane;
-    if (lane === undefined) return;
-    unlink(lane, item);
+    if (lane === undefined || !item.waits) return;
+    item.waits = false;
+    lane.left();
     lane.flow.waiting -= 1;
     if (lane.flow.waiting === 0) this.#idle.add(lane.flow);
     this.size -= 1;
     this.estimateMs = this.size === 0 ? 0 : this.estimateMs - item.estimateMs;
-    if (lane.head === undefined) this.#heaps[item.kind].remove(lane);
+    if (lane.size === 0) this.#heaps[item.kind].remove(lane);
   }
 
   /** The heads whose turn it may be: one a class, in the order in which they are to be tried. */
@@ -90,8 +93,9 @@ export class FlowQueue<T extends Queued> {
     const heads: { readonly rank: number; readonly item: T }[] = [];
     for (const kind of CLASSES) {
       const lane = this.#heaps[kind].peek();
-      if (lane?.head === undefined) continue;
-      heads.push({ rank: lane.flow.counter - (kind === 'light' ? LIGHT_SLACK : 0), item: lane.head });
+      const item = lane?.head;
+      if (lane === undefined || item === undefined) continue;
+      heads.push({ rank: lane.flow.counter - (kind === 'light' ? LIGHT_SLACK : 0), item });
     }
     return heads.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
   }
@@ -139,9 +143,7 @@ export class FlowQueue<T extends Queued> {
   /** Everyone who waits. */
   *all(): Generator<T> {
     for (const kind of CLASSES) {
-      for (const lane of this.#heaps[kind].values()) {
-        for (let item = lane.head; item !== undefined; item = item.next as T | undefined) yield item;
-      }
+      for (const lane of this.#heaps[kind].values()) yield* lane.values();
     }
   }
 
@@ -173,27 +175,7 @@ export class FlowQueue<T extends Queued> {
 }
 
 /** Ties are broken by name, the same on every gateway. */
-function before(a: Lane<unknown>, b: Lane<unknown>): boolean {
+function before(a: Lane<Waiting>, b: Lane<Waiting>): boolean {
   if (a.flow.counter !== b.flow.counter) return a.flow.counter < b.flow.counter;
   return a.flow.tenant < b.flow.tenant;
-}
-
-function link<T extends Queued>(lane: Lane<T>, item: T, front: boolean): void {
-  item.lane = lane;
-  item.previous = front ? undefined : lane.tail;
-  item.next = front ? lane.head : undefined;
-  if (item.previous !== undefined) item.previous.next = item;
-  if (item.next !== undefined) item.next.previous = item;
-  if (front || lane.head === undefined) lane.head = item;
-  if (!front || lane.tail === undefined) lane.tail = item;
-}
-
-function unlink<T extends Queued>(lane: Lane<T>, item: T): void {
-  if (item.previous === undefined) lane.head = item.next as T | undefined;
-  else item.previous.next = item.next;
-  if (item.next === undefined) lane.tail = item.previous as T | undefined;
-  else item.next.previous = item.previous;
-  item.lane = undefined;
-  item.previous = undefined;
-  item.next = undefined;
 }

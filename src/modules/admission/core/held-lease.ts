@@ -71,3 +71,11 @@ export class HeldLease implements Lease {
     return share * virtualCost(entry.promptTokens, 0);
   }
 }
+
+/** What the endpoint's ledger notes of a request that is granted now. */
+export function entryOf({ request, band, kind, estimateMs }: Waiter, kvTokens: number, now: number): LeaseEntry {
+  const { places, promptTokens, cachedTokens, stretchable } = request;
+  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+  const running = { grantedAt: now, visible: stretchable, firstTokenAt: undefined };
+  return { band, kind, places, estimateMs, promptTokens, uncachedTokens, kvTokens, ...running };
+}

@@ -22,6 +22,7 @@ export type Refusal = 'queue-full' | 'engine-saturated' | 'queue-timeout' | 'dra
 export type TestName =
   | 'limit'
   | 'ready'
+  | 'reserved'
   | 'count'
   | 'max_inflight'
   | 'kv_gauge'

@@ -121,3 +121,103 @@ describe('Pool: a drain that may last no longer', () => {
     expect([refusals, pool.depth(0)]).toEqual([['draining', 'draining'], 0]);
   });
 });
+
+describe('Pool: a request that needs much room at once', () => {
+  /** As many small ones wait as before whenever one has been granted: each place is taken as soon as it frees. */
+  class Crowd {
+    readonly leases: Lease[] = [];
+
+    constructor(
+      private readonly pool: Pool,
+      private readonly request: PoolRequest,
+    ) {}
+
+    join(): void {
+      this.pool.enqueue(this.request, {
+        granted: (lease) => {
+          this.leases.push(lease);
+          this.join();
+        },
+        refused: () => undefined,
+      });
+    }
+
+    /** The oldest one ends. */
+    endOne(): void {
+      this.leases.shift()?.release();
+    }
+  }
+
+  const several = (places: number, band = 0): PoolRequest => ({ ...asked(band, 'wide'), places });
+
+  it.each([
+    ['of its own band, on one endpoint', 0, 1],
+    ['of its own band, on two endpoints', 0, 2],
+    ['of a lower band', 1, 2],
+  ])('is not passed by smaller ones for ever: %s', (_, band, endpoints) => {
+    const pool = new Pool(policy, new VirtualClock(), () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80', '10.0.0.2:80'].slice(0, endpoints));
+    const crowd = new Crowd(pool, asked(band));
+    for (let i = 0; i < 4; i += 1) crowd.join();
+    const wide = new Outcomes();
+    pool.enqueue(several(4), wide.listener);
+    for (let ends = 0; ends < 8; ends += 1) crowd.endOne();
+    expect(wide.leases).toHaveLength(1);
+    const served = crowd.leases.length;
+    wide.leases[0]?.release();
+    expect(crowd.leases.length).toBeGreaterThan(served);
+  });
+
+  it('is not passed for ever where the upstream takes fewer at once than it needs', () => {
+    const pool = new Pool({ ...policy, limit: 3 }, new VirtualClock(), () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80', '10.0.0.2:80']);
+    const crowd = new Crowd(pool, asked());
+    for (let i = 0; i < 3; i += 1) crowd.join();
+    const wide = new Outcomes();
+    pool.enqueue(several(4), wide.listener);
+    for (let ends = 0; ends < 6; ends += 1) crowd.endOne();
+    expect(wide.leases).toHaveLength(1);
+  });
+
+  it('is not passed for ever by small ones of a lower band where it is memory that it needs', () => {
+    const gauges = { kvCeiling: 0.9, maxInflight: 4, maxParkMs: 120_000 };
+    const pool = new Pool({ ...policy, generates: true, gauges }, new VirtualClock(), () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80']);
+    pool.read('10.0.0.1:80', { running: 0, waiting: 0, kvUsage: 0, kvCapacityTokens: 4_000, takenAtMs: 0 });
+    const crowd = new Crowd(pool, { ...asked(1), outputTokens: 500 });
+    for (let i = 0; i < 3; i += 1) crowd.join();
+    const large = new Outcomes();
+    pool.enqueue({ ...asked(0, 'large'), outputTokens: 3_400 }, large.listener);
+    for (let ends = 0; ends < 6; ends += 1) crowd.endOne();
+    expect(large.leases).toHaveLength(1);
+  });
+
+  it('keeps no room when it has left, nor from a band above', () => {
+    const pool = new Pool(policy, new VirtualClock(), () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80']);
+    const low = new Crowd(pool, asked(1));
+    for (let i = 0; i < 2; i += 1) low.join();
+    const wide = new Outcomes();
+    const ticket = pool.enqueue(several(2, 1), wide.listener);
+    low.endOne();
+    expect(low.leases).toHaveLength(1);
+    const high = new Outcomes();
+    pool.enqueue(asked(0), high.listener);
+    expect(high.leases).toHaveLength(1);
+    high.leases[0]?.release();
+    ticket.cancel();
+    expect([wide.leases.length, low.leases.length]).toEqual([0, 2]);
+  });
+
+  it('has room kept on another endpoint where the one that was kept goes down', () => {
+    const pool = new Pool(policy, new VirtualClock(), () => 0.5);
+    pool.setEndpoints(['10.0.0.1:80', '10.0.0.2:80']);
+    const crowd = new Crowd(pool, asked());
+    for (let i = 0; i < 2; i += 1) crowd.join();
+    const wide = new Outcomes();
+    pool.enqueue(several(4), wide.listener);
+    pool.setEndpoints(['10.0.0.2:80']);
+    for (let ends = 0; ends < 16; ends += 1) crowd.endOne();
+    expect(wide.leases.map(({ endpoint }) => endpoint)).toEqual(['10.0.0.2:80']);
+  });
+});

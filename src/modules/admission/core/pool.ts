@@ -1,23 +1,25 @@
 import type { Clock } from '../../../common/clock.js';
-import type { Candidate, PoolView } from './admission-tests.js';
+import type { PoolView } from './admission-tests.js';
 import { BandActivity } from './band-activity.js';
-import { EndpointChoice } from './endpoint-choice.js';
-import { EndpointLedger, type LeaseEntry } from './endpoint-ledger.js';
+import { Deadlines } from './deadlines.js';
+import { EndpointChoice, type Held } from './endpoint-choice.js';
+import { EndpointLedger } from './endpoint-ledger.js';
 import { FlowQueue } from './flow-queue.js';
-import { Heap } from './heap.js';
-import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
+import { entryOf, HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
+import { Reservation } from './reservation.js';
 import { DrainRate, retryAfterSeconds } from './retry-after.js';
 import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
 import { Ticker } from './ticker.js';
 import { TenantTotals } from './tenant-totals.js';
 import { virtualCost } from './virtual-cost.js';
-import { Waiter } from './waiter.js';
+import { candidateOf, Waiter } from './waiter.js';
 
 const TICK_MS = 250;
 const MOST_TRIES = 3;
 const NO_TICKET: Ticket = { cancel: () => undefined };
+const AT_LIMIT: Held = { endpoint: undefined, heldBy: 'limit', gaugesAlone: false };
 
 /**
  * Who runs next on one upstream: bands from high to low, within a band the tenant that has had the least service, on
@@ -30,10 +32,11 @@ export class Pool {
   /** By band: service received, in token equivalents. */
   readonly received: readonly TenantTotals[];
   readonly #bands: FlowQueue<Waiter>[];
-  readonly #deadlines = new Heap<Waiter>((a, b) => a.deadline < b.deadline);
+  readonly #deadlines = new Deadlines<Waiter>();
   readonly #activity: BandActivity;
   readonly #drain = new DrainRate();
   readonly #choice: EndpointChoice;
+  readonly #reservation: Reservation;
   readonly #ticker: Ticker;
   #ordered: EndpointLedger[] = [];
   #inUse = 0;
@@ -49,6 +52,7 @@ export class Pool {
     this.received = policy.bands.map(() => new TenantTotals());
     this.#activity = new BandActivity(policy.bands.length, clock.now());
     this.#choice = new EndpointChoice(policy);
+    this.#reservation = new Reservation(this.#choice);
     this.#ticker = new Ticker(clock, TICK_MS, () => {
       this.#expire();
       this.#pump();
@@ -115,7 +119,8 @@ export class Pool {
   #waiterOf(request: PoolRequest, listener: PoolListener, since: number, tries: number): Waiter {
     const estimateMs = prefillEstimateMs(this.policy, this.#ordered, request);
     const deadline = since + patienceMs(this.policy, request, estimateMs);
-    return new Waiter({ request, listener, kind: workClassOf(estimateMs), estimateMs, since, deadline, tries });
+    const kind = workClassOf(estimateMs);
+    return new Waiter({ request, listener, kind, estimateMs, since, deadline, tries, leave: this.#cancel });
   }
 
   #nobodyWaits(): boolean {
@@ -124,24 +129,31 @@ export class Pool {
 
   #enter(waiter: Waiter, front: boolean): void {
     this.#bands[waiter.request.band]?.add(waiter, front);
-    this.#deadlines.push(waiter);
+    this.#deadlines.add(waiter);
   }
 
   #wait(waiter: Waiter, now: number): Ticket {
     this.#enter(waiter, false);
     this.#pump(now);
     if (!this.#nobodyWaits()) this.#ticker.start();
-    return { cancel: () => this.#forget(waiter) };
+    return waiter;
   }
 
   /** Takes a waiter out of the queue; false: it did not wait any more. */
   #forget(waiter: Waiter): boolean {
-    if (waiter.heapIndex < 0) return false;
-    this.#deadlines.remove(waiter);
-    this.#bands[waiter.request.band]?.remove(waiter);
+    if (!waiter.waits) return false;
+    this.#bands[waiter.band]?.remove(waiter);
+    this.#deadlines.left(waiter);
+    this.#reservation.ended(waiter);
     if (this.#nobodyWaits()) this.#ticker.stop();
     return true;
   }
+
+  readonly #cancel = (waiter: Waiter): void => {
+    const keptRoom = this.#reservation.kept?.waiter === waiter;
+    this.#forget(waiter);
+    if (keptRoom) this.#pump();
+  };
 
   #refuse(waiter: Waiter, refusal: Refusal): Ticket {
     const now = this.clock.now();
@@ -168,40 +180,44 @@ export class Pool {
   }
 
   #grantOne(now: number): boolean {
-    for (const band of this.#bands) {
+    const { kept } = this.#reservation;
+    for (const [index, band] of this.#bands.entries()) {
       if (band.size === 0) continue;
+      if (kept?.band === index && this.#tryGrant(kept.waiter, now)) return true;
       for (const head of band.candidates()) if (this.#tryGrant(head, now)) return true;
     }
     return false;
   }
 
   #tryGrant(waiter: Waiter, now: number): boolean {
-    const { request, kind, estimateMs } = waiter;
-    if (this.#inUse > 0 && this.#inUse + request.places > this.policy.limit)
-      return this.#hold(waiter, 'limit', false, now);
-    const kvTokens = kvTokensOf(this.policy, request);
-    const candidate: Candidate = {
-      band: request.band,
-      kind,
-      places: request.places,
-      kvTokens,
-      estimateMs,
-      waitedMs: now - waiter.since,
-    };
-    const choice = this.#choice.choose(candidate, this.#view(now), this.#activity.lastLongAt);
-    if (choice.endpoint === undefined) return this.#hold(waiter, choice.heldBy, choice.gaugesAlone, now);
+    const kvTokens = kvTokensOf(this.policy, waiter.request);
+    const candidate = candidateOf(waiter, kvTokens, now, waiter === this.#reservation.kept?.waiter);
+    const view = this.#view(now);
+    const choice = this.#hasRoomFor(waiter)
+      ? this.#choice.choose(candidate, view, this.#activity.lastLongAt)
+      : AT_LIMIT;
+    if (choice.endpoint === undefined) {
+      this.#hold(waiter, choice, now);
+      this.#reservation.held(waiter, candidate, view);
+      return false;
+    }
     this.#forget(waiter);
     this.#grant(waiter, choice.endpoint, kvTokens, now);
     return true;
   }
 
-  #hold(waiter: Waiter, name: TestName, gaugesAlone: boolean, now: number): false {
-    if (waiter.heldBy !== name) {
-      waiter.heldBy = name;
-      this.held.set(name, (this.held.get(name) ?? 0) + 1);
+  #hasRoomFor(waiter: Waiter): boolean {
+    if (this.#inUse === 0) return true;
+    const kept = this.#reservation.placesKeptFrom(waiter);
+    return this.#inUse + waiter.request.places + kept <= this.policy.limit;
+  }
+
+  #hold(waiter: Waiter, { heldBy, gaugesAlone }: Held, now: number): void {
+    if (waiter.heldBy !== heldBy) {
+      waiter.heldBy = heldBy;
+      this.held.set(heldBy, (this.held.get(heldBy) ?? 0) + 1);
     }
     waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
-    return false;
   }
 
   #view(now: number): PoolView {
@@ -212,25 +228,14 @@ export class Pool {
       lane: this.#ordered.find(({ downUntil }) => now >= downUntil) ?? this.#ordered[0],
       topBandAround: this.#activity.topBandAround(now),
       longWaits: this.#bands.some((band) => band.has('long')),
+      reserved: this.#reservation.kept,
       starved: (band) => this.#activity.isStarved(band, this.#bands[band]?.candidates()[0], now),
     };
   }
 
   #grant(waiter: Waiter, endpoint: EndpointLedger, kvTokens: number, now: number): void {
-    const { request, kind, estimateMs } = waiter;
-    const uncachedTokens = Math.max(0, request.promptTokens - request.cachedTokens);
-    const entry: LeaseEntry = {
-      band: request.band,
-      kind,
-      places: request.places,
-      estimateMs,
-      promptTokens: request.promptTokens,
-      uncachedTokens,
-      kvTokens,
-      grantedAt: now,
-      visible: request.stretchable,
-      firstTokenAt: undefined,
-    };
+    const { request, kind } = waiter;
+    const entry = entryOf(waiter, kvTokens, now);
     endpoint.grant(entry);
     this.#inUse += entry.places;
     this.#activity.granted(request.band, kind, now);
@@ -277,15 +282,13 @@ export class Pool {
     this.#enter(again, true);
     this.#release(held, -held.charged);
     if (!this.#nobodyWaits()) this.#ticker.start();
-    return { cancel: () => this.#forget(again) };
+    return again;
   }
 
   /** Ends the waits that have lasted too long. */
   #expire(): void {
     const now = this.clock.now();
-    for (let first = this.#deadlines.peek(); first?.isOver(now) === true; first = this.#deadlines.peek()) {
-      this.#leave(first, 'queue-timeout');
-    }
+    for (const waiter of this.#deadlines.due(now)) this.#leave(waiter, 'queue-timeout');
     const { gauges } = this.policy;
     if (gauges === undefined) return;
     const heads = this.#bands.flatMap((band) => band.candidates());

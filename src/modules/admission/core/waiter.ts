@@ -1,7 +1,8 @@
+import type { Candidate } from './admission-tests.js';
+import type { Dated } from './deadlines.js';
 import type { Lane, Queued } from './flow-queue.js';
-import type { HeapItem } from './heap.js';
 import { stretchOf } from './sizing.js';
-import type { PoolListener, PoolRequest, RefusalReason, TestName, WorkClass } from './pool-types.js';
+import type { PoolListener, PoolRequest, RefusalReason, TestName, Ticket, WorkClass } from './pool-types.js';
 
 /** What is known of a request when it arrives. */
 export interface WaiterTerms {
@@ -15,33 +16,41 @@ export interface WaiterTerms {
   readonly deadline: number;
   /** Endpoints that have refused it. */
   readonly tries: number;
+  /** Takes it out of the queue, if it waits. */
+  readonly leave: (waiter: Waiter) => void;
 }
 
-/** Someone who waits. */
-export class Waiter implements Queued, HeapItem {
-  heapIndex = -1;
+/** Someone who waits, and the ticket by which it leaves: one object, for there may be many. */
+export class Waiter implements Queued, Dated, Ticket {
+  waits = false;
   lane: Lane<this> | undefined;
-  previous: Queued | undefined;
-  next: Queued | undefined;
   heldBy: TestName | undefined;
   /** Since when nothing but the engine's gauges has held it at the head of its queue. */
   gaugeHeldSince: number | undefined;
   readonly request: PoolRequest;
   readonly listener: PoolListener;
+  readonly band: number;
   readonly kind: WorkClass;
   readonly estimateMs: number;
   readonly since: number;
   readonly deadline: number;
   readonly tries: number;
+  readonly #leave: (waiter: Waiter) => void;
 
   constructor(terms: WaiterTerms) {
     this.request = terms.request;
     this.listener = terms.listener;
+    this.band = terms.request.band;
     this.kind = terms.kind;
     this.estimateMs = terms.estimateMs;
     this.since = terms.since;
     this.deadline = terms.deadline;
     this.tries = terms.tries;
+    this.#leave = terms.leave;
+  }
+
+  cancel(): void {
+    this.#leave(this);
   }
 
   get tenant(): string {
@@ -53,14 +62,15 @@ export class Waiter implements Queued, HeapItem {
     return { waiting, waitedMs: now - this.since, heldBy: this.heldBy };
   }
 
-  /** Its patience has ended. */
-  isOver(now: number): boolean {
-    return now >= this.deadline;
-  }
-
   /** At the head of its queue nothing but the engine's gauges has held it for as long as it waits for that. */
   isSaturated(now: number, maxParkMs: number): boolean {
     if (this.gaugeHeldSince === undefined) return false;
     return now - this.gaugeHeldSince >= maxParkMs * stretchOf(this.request, this.estimateMs);
   }
+}
+
+/** What the admission tests see of it. `reserves`: an endpoint is kept clear for it. */
+export function candidateOf(waiter: Waiter, kvTokens: number, now: number, reserves: boolean): Candidate {
+  const { band, kind, estimateMs, request } = waiter;
+  return { band, kind, places: request.places, kvTokens, estimateMs, waitedMs: now - waiter.since, reserves };
 }
