@@ -1,7 +1,13 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WebSocket } from 'ws';
+import { ENGINES_HOST, EngineNames } from '../support/load-names.js';
 import { frame, handshakeBytes, OPCODE, RawSocketClient } from '../support/raw-socket-client.js';
-import { closeOf, messageOf } from '../support/socket-upstream.js';
+import { closeOf, messageOf, SocketUpstream } from '../support/socket-upstream.js';
 import { eventually, SocketWorld } from '../support/socket-world.js';
+import { startGateway } from '../support/start-gateway.js';
 
 /** How a WebSocket comes about, and how it does not. */
 describe('WebSocket handshake', () => {
@@ -235,3 +241,34 @@ describe('WebSocket handshake', () => {
 function switching(protocol: string): string {
   return `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${protocol}`;
 }
+
+describe('WebSocket to an upstream of several endpoints', () => {
+  it('passes one over that refuses, and asks the next by the name of the upstream, with its credential', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'socket-key-'));
+    const credentialFile = join(folder, 'key');
+    writeFileSync(credentialFile, 'engine-key\n');
+    const upstream = await SocketUpstream.start({ host: '127.0.0.2' });
+    const names = await EngineNames.start(['127.0.0.1', '127.0.0.2']);
+    const authority = `${ENGINES_HOST}:${String(upstream.port)}`;
+    const more = { discover: 'dns', credentialFile };
+    const gateway = await startGateway(
+      {
+        upstreams: [{ name: 'console', url: `http://${authority}`, engine: 'http', more }],
+        proxies: [{ prefix: '/console', upstream: 'console', websocket: true }],
+      },
+      names.how,
+    );
+    try {
+      const headers = { authorization: 'Bearer of-the-caller' };
+      const client = new WebSocket(`ws://127.0.0.1:${String(gateway.port)}/console/x`, { headers });
+      const [accepted] = await Promise.all([upstream.next(), once(client, 'open')]);
+      expect(accepted.request.headers).toMatchObject({ host: authority, authorization: 'Bearer engine-key' });
+      client.close();
+    } finally {
+      await gateway.stop();
+      await upstream.stop();
+      await names.stop();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

@@ -14,6 +14,8 @@ export interface Accepted {
 export interface SocketUpstreamOptions extends Pick<ServerOptions, 'handleProtocols' | 'autoPong'> {
   /** Answers the handshake by hand. */
   readonly answer?: (request: IncomingMessage, socket: Socket, head: Buffer) => void;
+  /** An address of the loopback; absent: 127.0.0.1. */
+  readonly host?: string;
   /** Sees every socket before a byte of it is read. */
   readonly onSocket?: (accepted: Accepted) => void;
 }
@@ -31,7 +33,7 @@ export class SocketUpstream {
     private readonly sockets: WebSocketServer,
   ) {}
 
-  static async start({ answer, onSocket, ...options }: SocketUpstreamOptions = {}): Promise<SocketUpstream> {
+  static async start({ answer, onSocket, host = '127.0.0.1', ...options }: SocketUpstreamOptions = {}): Promise<SocketUpstream> {
     const server = createServer((_request, response) => response.end('not a socket'));
     const upstream = new SocketUpstream(server, new WebSocketServer({ noServer: true, ...options }));
     server.on('connection', (socket: Socket) => upstream.connections.add(socket));
@@ -41,13 +43,17 @@ export class SocketUpstream {
       if (answer !== undefined) answer(request, socket, head);
       else upstream.accept(request, socket, head, onSocket);
     });
-    server.listen(0, '127.0.0.1');
+    server.listen(0, host);
     await once(server, 'listening');
     return upstream;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}`;
+    return `http://127.0.0.1:${String(this.port)}`;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
   }
 
   /** The next socket that has been opened and not been asked for yet. */

@@ -17,6 +17,7 @@ import { PrefixProxyController } from './prefix-proxy.controller.js';
 import { ProxiesConfig } from './proxies.config.js';
 import { Relay } from './relay.js';
 import { UpstreamCredentials } from './upstream-credentials.js';
+import { WebSocketDialler } from './websocket-dialler.js';
 import { WebSocketProxy } from './websocket.js';
 
 /** Bytes in, bytes out: the sockets to the upstreams, and the plain prefixes. */
@@ -36,8 +37,13 @@ import { WebSocketProxy } from './websocket.js';
       useFactory: prefixProxy,
     },
     {
+      provide: WebSocketDialler,
+      inject: [RoutingTable, UpstreamCredentials],
+      useFactory: (table: RoutingTable, of: UpstreamCredentials) => new WebSocketDialler(table, of, systemClock),
+    },
+    {
       provide: WebSocketProxy,
-      inject: [PrefixProxy, RoutingTable, SlotController, CallerResolver],
+      inject: [PrefixProxy, SlotController, CallerResolver, WebSocketDialler],
       useFactory: sockets,
     },
   ],
@@ -61,11 +67,11 @@ function prefixProxy(
 
 function sockets(
   proxies: PrefixProxy,
-  table: RoutingTable,
   slots: SlotController,
   callers: CallerResolver,
+  dialler: WebSocketDialler,
 ): WebSocketProxy {
-  return new WebSocketProxy(proxies, table, slots, callers, systemClock);
+  return new WebSocketProxy(proxies, slots, callers, dialler, systemClock);
 }
 
 function credentials(table: RoutingTable, log: OperatorLog): UpstreamCredentials {

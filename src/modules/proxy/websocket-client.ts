@@ -23,8 +23,12 @@ export const maxPayloadOf = (maxMessageBytes: number): number => Math.min(maxMes
 
 /** A handshake with an upstream. */
 export interface UpgradeCall {
-  /** Scheme, host and port of the upstream. */
+  /** Scheme, address and port of the endpoint. */
   readonly origin: string;
+  /** The upstream's name and port, for `Host` and the certificate. */
+  readonly authority: string;
+  /** Absent: it gets no credential. */
+  readonly authorization?: string;
   /** Path and query, as they were checked. */
   readonly target: string;
   readonly fields: ReadonlyMap<string, readonly string[]>;
@@ -106,22 +110,26 @@ function clientOptions(call: UpgradeCall): ClientOptions {
     ...SOCKET_OPTIONS,
     followRedirects: false,
     maxPayload: maxPayloadOf(call.maxMessageBytes),
-    createConnection: ((options: TcpNetConnectOpts) => openSocket(options, secure)) as typeof connectTcp,
+    createConnection: ((options: TcpNetConnectOpts) =>
+      openSocket(options, secure ? new URL(`https://${call.authority}`).hostname : undefined)) as typeof connectTcp,
     finishRequest: (request) => {
       // Past the library's URL parser: what was checked is what is sent.
       request.path = call.target;
       for (const [name, values] of call.fields)
         request.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
+      request.setHeader('host', call.authority);
+      if (call.authorization !== undefined) request.setHeader('authorization', call.authorization);
       if (call.protocols.length > 0) request.setHeader('sec-websocket-protocol', call.protocols.join(', '));
       request.end();
     },
   };
 }
 
-function openSocket({ host = '', port }: TcpNetConnectOpts, secure: boolean): Socket {
+/** `certificateFor`: whose certificate is asked for; undefined: the connection is not encrypted. */
+function openSocket({ host = '', port }: TcpNetConnectOpts, certificateFor: string | undefined): Socket {
   const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS };
-  if (!secure) return connectTcp(options);
-  const tls: ConnectionOptions = { ...options, ...(isIP(host) === 0 && { servername: host }) };
+  if (certificateFor === undefined) return connectTcp(options);
+  const tls: ConnectionOptions = { ...options, ...(isIP(certificateFor) === 0 && { servername: certificateFor }) };
   return connectTls(tls);
 }
 

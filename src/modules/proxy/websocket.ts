@@ -2,14 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Clock } from '../../common/clock.js';
-import type { RoutingTable } from '../../common/config/routing-table.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { RequestRecord } from '../../common/request-record.js';
 import type { SlotController } from '../admission/slot-controller.js';
 import type { CallerResolver } from '../auth/caller-resolver.js';
 import { ClientGone } from './client-gone.js';
 import { upstreamTarget } from './core/prefix-table.js';
-import { upstreamFailure } from './core/upstream-problem.js';
 import { CLOSE } from './core/websocket-close.js';
 import { parseHandshake, requireOrigin } from './core/websocket-handshake.js';
 import { upgradeRequestFields, upgradeResponseLines } from './core/websocket-headers.js';
@@ -21,13 +19,8 @@ import type { Peer } from '../../common/networks.js';
 import type { PrefixProxy } from './prefix-proxy.js';
 import type { ProxyConfig } from './proxies.config.js';
 import { pathOf } from './request-head.js';
-import {
-  dialWebSocket,
-  maxPayloadOf,
-  SOCKET_OPTIONS,
-  type DialledSocket,
-  type UpgradeCall,
-} from './websocket-client.js';
+import { maxPayloadOf, SOCKET_OPTIONS, type DialledSocket } from './websocket-client.js';
+import type { SocketCall, WebSocketDialler } from './websocket-dialler.js';
 
 /** Of a prefix without a `socket` section. */
 const DEFAULT_PING_MS = 30_000;
@@ -51,9 +44,9 @@ export class WebSocketProxy {
 
   constructor(
     private readonly proxies: PrefixProxy,
-    private readonly table: RoutingTable,
     private readonly slots: SlotController,
     private readonly callers: CallerResolver,
+    private readonly dialler: WebSocketDialler,
     private readonly clock: Clock,
   ) {}
 
@@ -105,7 +98,7 @@ export class WebSocketProxy {
     const asked = { upstream: proxy.upstream, caller, request: undefined, contextLength: 0 };
     using slot = await this.slots.acquire(asked, client);
     record.waited(slot.waitedMs);
-    const upstream = await this.#dial(call, client.signal, record);
+    const upstream = await this.dialler.dial(slot, { upstream: proxy.upstream, call }, client, record);
     await this.#tunnel(opening, proxy, upstream);
   }
 
@@ -116,36 +109,17 @@ export class WebSocketProxy {
     throw new GatewayProblem('not-found', { detail: 'No WebSocket is served at this path.', closeConnection: true });
   }
 
-  #callFor({ request, record, peer }: Opening, proxy: ProxyConfig, protocols: readonly string[]): UpgradeCall {
+  #callFor({ request, record, peer }: Opening, proxy: ProxyConfig, protocols: readonly string[]): SocketCall {
     const target = request.url ?? '';
-    const upstream = this.table.upstream(proxy.upstream);
-    record.upstream = upstream.name;
+    record.upstream = proxy.upstream;
     const offered = { rawHeaders: this.proxies.offered(proxy, request.rawHeaders), headers: request.headers };
     return {
-      origin: new URL(upstream.url).origin,
       target: upstreamTarget(target, pathOf(target), proxy),
       fields: upgradeRequestFields(offered, peer, record.requestId, proxy.forward),
       protocols,
       maxMessageBytes: proxy.maxBodyBytes,
       connectMs: proxy.timeouts.connectMs,
     };
-  }
-
-  async #dial(call: UpgradeCall, signal: AbortSignal, record: RequestRecord): Promise<DialledSocket> {
-    record.phase = 'waiting';
-    record.dispatchedAt = this.clock.now();
-    try {
-      return await dialWebSocket(call, signal, this.clock);
-    } catch (error) {
-      record.upstreamEndedAt = this.clock.now();
-      if (signal.aborted) {
-        record.upstreamOutcome = 'cancelled';
-        throw error;
-      }
-      const { problem, outcome } = upstreamFailure(error, false);
-      record.upstreamOutcome = outcome;
-      throw problem;
-    }
   }
 
   async #tunnel(opening: Opening, proxy: ProxyConfig, upstream: DialledSocket): Promise<void> {
