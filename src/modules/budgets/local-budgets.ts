@@ -41,8 +41,7 @@ export class LocalBudgets {
     const window = this.#windowOf(tenant, slice);
     const needed = {
       requests: window.requests + 1 - limits.requests,
-      // One request may be larger than a share of the budget: it waits until nothing else is counted.
-      tokens: window.tokens + tokens - (window.tokens > 0 ? limits.tokens : limits.largestRequest),
+      tokens: tokensNeeded(window, limits, tokens),
     };
     if (needed.requests > 0 || needed.tokens > 0) return this.#refusal(window, limits, needed);
     window.spend(1, tokens);
@@ -76,6 +75,14 @@ export class LocalBudgets {
       return;
     }
   }
+}
+
+/** What has to be forgotten of a tenant's tokens before so many more fit. */
+function tokensNeeded(window: TenantWindow, limits: Limits, tokens: number): number {
+  // What takes no tokens is not held up by those that others have taken.
+  if (tokens === 0) return 0;
+  // One request may be larger than a share of the budget: it waits until nothing else is counted.
+  return window.tokens + tokens - (window.tokens > 0 ? limits.tokens : limits.largestRequest);
 }
 
 class LocalReservation implements Reservation {

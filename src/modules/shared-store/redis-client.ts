@@ -56,7 +56,7 @@ export class RedisClient implements SharedStore {
       retryStrategy: (times) => Math.min(LONGEST_RETRY_MS, 50 * 2 ** Math.min(times, 10)),
     });
     this.#redis.on('error', (error: unknown) => this.#failed(error));
-    this.#redis.on('close', () => this.#turn(false));
+    this.#redis.on('close', () => this.#lost());
     this.#redis.on('ready', () => this.#connected());
   }
 
@@ -135,6 +135,11 @@ export class RedisClient implements SharedStore {
     giveUp();
   }
 
+  #lost(): void {
+    if (this.up) this.fault ??= 'the connection was lost';
+    this.#turn(false);
+  }
+
   #connected(): void {
     const kept = this.#kept;
     this.#kept = [];
@@ -171,7 +176,10 @@ export class RedisClient implements SharedStore {
     const now = this.clock.now();
     const inTime = now - askedAt <= PATIENCE_MS;
     // The earlier moment: a deadline that is a little too near costs a call, one too far would count it twice.
-    if (inTime) this.#aheadMs = storeMs - now;
+    if (inTime) {
+      this.#aheadMs = storeMs - now;
+      this.fault = undefined;
+    }
     this.#turn(inTime);
     over(inTime ? PROBE_EVERY_MS : 0);
   }

@@ -52,7 +52,9 @@ export const RESERVE = `${COMMON}
 if now > tonumber(ARGV[6]) then return {-1} end
 local limits, cost = {tonumber(ARGV[3]), tonumber(ARGV[4])}, tonumber(ARGV[5])
 open()
-if requests + 1 <= limits[1] and tokens + cost <= limits[2] then
+-- What takes no tokens is not held up by those that others have taken.
+local needed = {requests + 1 - limits[1], cost > 0 and tokens + cost - limits[2] or 0}
+if needed[1] <= 0 and needed[2] <= 0 then
   add(at, 1, cost)
   close()
   return {1, at, mark, limits[1] - requests, limits[2] - tokens}
@@ -66,7 +68,7 @@ local function wait(name, needed)
   end
   return (at + ring) * sliceMs - now
 end
-local waits = {wait('r', requests + 1 - limits[1]), wait('t', tokens + cost - limits[2])}
+local waits = {wait('r', needed[1]), wait('t', needed[2])}
 if redis.call('EXISTS', key) == 1 then close() end
 return {0, waits[1], waits[2], limits[1] - requests, limits[2] - tokens}
 `;
