@@ -82,26 +82,56 @@ async function letIn(count: number, request: RequestParts): Promise<number> {
   return answers.filter(({ status }) => status === 200).length;
 }
 
+/** What came of 1000 requests that were all sent before the first of them was answered. */
+interface Burst {
+  /** Tokens of output that were let in at once. */
+  readonly reserved: number;
+  readonly admitted: number;
+  /** No gateway has given up the store meanwhile. */
+  readonly together: boolean;
+}
+
+const MANY = 1000;
+
+async function burst(each: number): Promise<Burst> {
+  await allUp();
+  tenant += '-again';
+  const before = await tellings();
+  engine.play(() => undefined);
+  const refusedBefore = await refusedSoFar();
+  const sent = letIn(MANY, chatRequest({ max_tokens: each }));
+  await eventually(async () => (await refusedSoFar()) - refusedBefore + engine.requests.length >= MANY);
+  const reserved = engine.requests.length * each;
+  for (const { socket } of engine.requests) socket.write(jsonAnswer(answerOf(PROMPT_TOKENS, OUTPUT_TOKENS)));
+  const admitted = await sent;
+  return { reserved, admitted, together: (await tellings()) === before };
+}
+
+/** Lines about the store so far, those included that are still to be written out. */
+async function tellings(): Promise<number> {
+  await delay(200);
+  return gateways.reduce((sum, one) => sum + turns(one).length, 0);
+}
+
+async function refusedSoFar(): Promise<number> {
+  const counts = await Promise.all(gateways.map((one) => one.metric('budget_rejected_total', { kind: 'tokens' })));
+  return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+}
+
 describe('three gateways, one Redis, one tenant', () => {
   it('let in no more than the budget holds, of 1000 requests at once', async () => {
-    // Nobody is answered before all have asked: what is let in is what was reserved.
-    engine.play(() => undefined);
     const each = 1000;
-    const sent = letIn(1000, chatRequest({ max_tokens: each }));
-    await eventually(async () => {
-      const refused = await Promise.all(gateways.map((one) => one.metric('budget_rejected_total', { kind: 'tokens' })));
-      return refused.reduce<number>((sum, count) => sum + (count ?? 0), 0) + engine.requests.length >= 1000;
-    });
-    expect(await storesUp()).toEqual([1, 1, 1]);
-    const reserved = engine.requests.length * each;
-    expect(reserved).toBeLessThanOrEqual(TOKENS);
+    // On a machine that is short of time the store may be given up for a moment: then this is not what was asked.
+    let round = await burst(each);
+    for (let tries = 1; tries < 3 && !round.together; tries += 1) round = await burst(each);
+    expect(round.together).toBe(true);
+    expect(round.reserved).toBeLessThanOrEqual(TOKENS);
     // Prompts are reserved too: the last request of the budget may not fit for theirs.
-    expect(reserved).toBeGreaterThan(TOKENS - 2 * each);
-    for (const { socket } of engine.requests) socket.write(jsonAnswer(answerOf(PROMPT_TOKENS, OUTPUT_TOKENS)));
-    const admitted = await sent;
-    expect(admitted * each).toBe(reserved);
-    await eventually(async () => (await left()) === TOKENS - admitted * (PROMPT_TOKENS + OUTPUT_TOKENS));
-  }, 15_000);
+    expect(round.reserved).toBeGreaterThan(TOKENS - 2 * each);
+    expect(round.admitted * each).toBe(round.reserved);
+    const settled = TOKENS - round.admitted * (PROMPT_TOKENS + OUTPUT_TOKENS);
+    await eventually(async () => (await left()) === settled);
+  }, 30_000);
 
   it('agree on what is left, whoever took it', async () => {
     engine.play(({ socket }) => socket.write(jsonAnswer(answerOf(PROMPT_TOKENS, OUTPUT_TOKENS))));

@@ -1,9 +1,8 @@
 import { Redis } from 'ioredis';
 import type { Clock } from '../../common/clock.js';
+import { LONGEST_WAIT_MS, Patience } from './patience.js';
 import type { SharedStore, StoreArgument, StoreScript } from './shared-store.js';
 
-/** How long anybody waits for an answer. */
-const PATIENCE_MS = 50;
 /** How often the store is asked whether it is well. */
 const PROBE_EVERY_MS = 500;
 const CONNECT_TIMEOUT_MS = 1000;
@@ -61,7 +60,7 @@ export class RedisClient implements SharedStore {
   }
 
   get deadlineMs(): number {
-    return Math.floor(this.clock.now() + this.#aheadMs + PATIENCE_MS);
+    return Math.floor(this.clock.now() + this.#aheadMs + LONGEST_WAIT_MS);
   }
 
   onTurn(listener: () => void): void {
@@ -87,25 +86,21 @@ export class RedisClient implements SharedStore {
     late: (reply: unknown) => void,
   ): Promise<unknown> {
     return new Promise((resolve) => {
-      let given = false;
       const giveUp = (): void => {
-        given = true;
         this.#turn(false);
         resolve(undefined);
       };
-      // A loop that stood still has not read yet what has come in time: the answer gets this turn.
-      const timer = this.clock.after(PATIENCE_MS, () => setImmediate(() => given || this.#tooLate(giveUp)));
+      const patience = new Patience(this.clock, () => this.#tooLate(giveUp));
       this.#send(script, key, args).then(
         (reply) => {
-          timer.cancel();
-          if (given) return late(reply);
-          given = true;
-          resolve(reply);
+          patience.answered();
+          if (patience.over) late(reply);
+          else resolve(reply);
         },
         (error: unknown) => {
-          timer.cancel();
+          patience.answered();
           this.#failed(error);
-          if (!given) giveUp();
+          giveUp();
         },
       );
     });
@@ -152,18 +147,17 @@ export class RedisClient implements SharedStore {
     if (this.#probing || this.#closed || this.#redis.status !== 'ready') return;
     this.#probing = true;
     const askedAt = this.clock.now();
-    let answered = false;
-    const timer = this.clock.after(PATIENCE_MS, () =>
-      setImmediate(() => answered || this.#tooLate(() => this.#turn(false))),
-    );
+    const patience = new Patience(this.clock, () => this.#tooLate(() => this.#turn(false)));
     const over = (pauseMs: number): void => {
-      answered = true;
-      timer.cancel();
+      patience.answered();
       this.#probing = false;
       this.clock.after(pauseMs, () => this.#probe());
     };
     this.#send(PROBE, PROBE_KEY, []).then(
-      (time) => this.#probed(Number(time), askedAt, over),
+      (time) => {
+        if (!patience.over) this.#isWell(Number(time) - askedAt);
+        over(patience.over ? 0 : PROBE_EVERY_MS);
+      },
       (error: unknown) => {
         this.#failed(error);
         this.#turn(false);
@@ -172,16 +166,10 @@ export class RedisClient implements SharedStore {
     );
   }
 
-  #probed(storeMs: number, askedAt: number, over: (pauseMs: number) => void): void {
-    const now = this.clock.now();
-    const inTime = now - askedAt <= PATIENCE_MS;
-    // The earlier moment: a deadline that is a little too near costs a call, one too far would count it twice.
-    if (inTime) {
-      this.#aheadMs = storeMs - now;
-      this.fault = undefined;
-    }
-    this.#turn(inTime);
-    over(inTime ? PROBE_EVERY_MS : 0);
+  #isWell(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+    this.fault = undefined;
+    this.#turn(true);
   }
 
   #send(script: StoreScript, key: string, args: readonly StoreArgument[]): Promise<unknown> {
