@@ -94,7 +94,7 @@ export class OpenAiRendering implements Rendering {
   }
 
   get deliveredTokens(): number {
-    return this.stream?.deliveredTokens ?? this.wholeTokens;
+    return Math.max(this.stream?.deliveredTokens ?? 0, this.wholeTokens);
   }
 
   get contentSeen(): boolean {
