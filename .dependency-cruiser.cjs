@@ -4,7 +4,8 @@ const SUFFIXES = 'module|controller|guard|interceptor|filter|strategy|decorator|
 /** Which modules may import which; every module may import src/common. A module that is not here may import nothing. */
 const MODULES = {
   auth: [],
-  budgets: [],
+  'shared-store': [],
+  budgets: ['shared-store'],
   'engine-observer': [],
   admission: ['budgets', 'engine-observer'],
   proxy: ['auth', 'budgets', 'admission'],
@@ -58,7 +59,7 @@ const rules = [
     from: { path: '^src/(common|sim|scenarios)/|^src/[^/]+/[^/]+/core/' },
     to: {
       path: packages(
-        ...['@nestjs', '@fastify', 'fastify', 'undici', 'rxjs', 'passport[^/]*', '@nestjs/passport'],
+        ...['@nestjs', '@fastify', 'fastify', 'undici', 'ioredis', 'rxjs', 'passport[^/]*', '@nestjs/passport'],
         ...['jwks-rsa', 'prom-client', '@opentelemetry'],
       ),
     },
@@ -115,7 +116,7 @@ const rules = [
     name: 'one-door-out',
     comment: 'only a client talks to the outside',
     from: { path: '^src/', pathNot: '-client(\\.spec)?\\.ts$' },
-    to: { path: packages('undici', '@temporalio') },
+    to: { path: packages('undici', 'ioredis', '@temporalio') },
   },
   {
     name: 'sockets-have-their-place',

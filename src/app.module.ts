@@ -3,6 +3,7 @@ import { GatewayConfigModule } from './modules/config/config.module.js';
 import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { AdmissionModule } from './modules/admission/admission.module.js';
 import { AuthModule } from './modules/auth/auth.module.js';
+import { BudgetsModule } from './modules/budgets/budgets.module.js';
 import { DialectsModule } from './modules/dialects/dialects.module.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { ProxyModule } from './modules/proxy/proxy.module.js';
@@ -17,6 +18,7 @@ export class AppModule {
       imports: [
         GatewayConfigModule.forConfig(config),
         AuthModule,
+        BudgetsModule,
         AdmissionModule,
         HealthModule,
         DialectsModule,

@@ -44,6 +44,11 @@ export interface Rendering {
   readonly failed: boolean;
   /** The engine's own count, once it has been seen. */
   readonly usage: Usage | undefined;
+  /**
+   * Tokens of output that have been handed out, estimated from their bytes: counted where the engine's own count does
+   * not come. Absent: what is handed out is not made of tokens.
+   */
+  readonly deliveredTokens?: number;
   /** The first byte of content (not of a head or a heartbeat) has been handed out. */
   readonly contentSeen: boolean;
 }

@@ -48,6 +48,10 @@ export class RequestRecord {
   usage: Usage | undefined;
   /** Prompt tokens that the request was let in for. */
   estimatedPromptTokens: number | undefined;
+  /** What it came to in tokens, however it ended; undefined: nothing that is counted in tokens was asked for. */
+  tokens: number | undefined;
+  /** That is an estimate, in whole or in part: the engine has not told all of it. */
+  tokensEstimated = false;
   #closed = false;
 
   constructor(

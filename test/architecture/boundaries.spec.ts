@@ -21,6 +21,7 @@ const plant = (rule: string, from: string, imports: string): Plant => ({ rule, f
 const PLANTS: readonly Plant[] = [
   plant('auth-imports', 'src/modules/auth/a.ts', '../budgets/face.js'),
   plant('budgets-imports', 'src/modules/budgets/a.ts', '../auth/face.js'),
+  plant('shared-store-imports', 'src/modules/shared-store/a.ts', '../budgets/face.js'),
   plant('engine-observer-imports', 'src/modules/engine-observer/a.ts', '../admission/face.js'),
   plant('admission-imports', 'src/modules/admission/a.ts', '../proxy/face.js'),
   plant('proxy-imports', 'src/modules/proxy/a.ts', '../dialects/face.js'),
@@ -53,6 +54,7 @@ const PLANTS: readonly Plant[] = [
   plant('validators-in-config-only', 'src/modules/auth/d.ts', 'class-transformer'),
   plant('dialects-are-strangers', 'src/modules/dialects/core/openai/a.ts', '../anthropic/inner.js'),
   plant('one-door-out', 'src/modules/proxy/b.ts', 'undici'),
+  plant('one-door-out', 'src/modules/shared-store/b.ts', 'ioredis'),
   plant('one-door-out', 'src/plugins/first/a.ts', '@temporalio/client'),
   plant('sockets-have-their-place', 'src/modules/proxy/c.ts', 'ws'),
   plant('plugins-see-the-contract', 'src/plugins/first/b.ts', '../second/face.js'),
@@ -65,6 +67,8 @@ const PLANTS: readonly Plant[] = [
 /** Edges that must stay allowed, or the rules would be kept by forbidding everything. */
 const ALLOWED: readonly Omit<Plant, 'rule'>[] = [
   { from: 'src/modules/admission/good.ts', imports: '../budgets/face.js' },
+  { from: 'src/modules/budgets/good.ts', imports: '../shared-store/face.js' },
+  { from: 'src/modules/shared-store/good-client.ts', imports: 'ioredis' },
   { from: 'src/modules/dialects/good.ts', imports: '../proxy/face.js' },
   { from: 'src/modules/config/good.ts', imports: '../auth/auth.config.js' },
   { from: 'src/modules/auth/auth.config.ts', imports: 'class-validator' },
@@ -77,7 +81,7 @@ const ALLOWED: readonly Omit<Plant, 'rule'>[] = [
   { from: 'src/common/good.spec.ts', imports: '../../test/support/anything.js' },
 ];
 
-const MODULES = ['auth', 'budgets', 'engine-observer', 'admission', 'proxy', 'dialects', 'telemetry'];
+const MODULES = ['auth', 'budgets', 'engine-observer', 'admission', 'proxy', 'dialects', 'telemetry', 'shared-store'];
 
 /** What the planted imports point at. */
 const TARGETS: readonly string[] = [

@@ -11,6 +11,8 @@ export interface ProblemOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whole seconds after which trying again makes sense. */
   readonly retryAfterSeconds?: number;
+  /** false: trying again is in vain, though it is not for others of this kind. */
+  readonly retryable?: false;
   /** Overrides the kind's status: only for an engine's own error that keeps it. */
   readonly status?: number;
   /** The connection is closed behind the answer, since what is left on it cannot be read on. */
@@ -30,6 +32,10 @@ export class GatewayProblem extends Error {
     super(options.detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'GatewayProblem';
     this.kind = PROBLEMS[code];
+  }
+
+  get retryable(): boolean {
+    return this.options.retryable ?? this.kind.retryable;
   }
 
   get status(): number {

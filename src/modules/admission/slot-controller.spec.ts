@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { FakeClock } from '../../../test/support/fake-clock.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import { UNLIMITED } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import type { AdmissionPolicy } from './pool-policy.js';
 import { SlotController, type EngineView, type SlotRequest } from './slot-controller.js';
@@ -48,6 +49,7 @@ class Client {
 const asked = (band: string): SlotRequest => ({
   upstream: 'up',
   caller: { tenant: 'acme', band, scopes: undefined },
+  reservation: UNLIMITED,
   request: undefined,
   contextLength: 0,
 });

@@ -2,6 +2,7 @@ import type { CanonicalRequest } from '../../common/canonical/canonical-request.
 import type { Usage } from '../../common/canonical/usage.js';
 import type { Clock } from '../../common/clock.js';
 import type { Principal } from '../../common/principal.js';
+import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
@@ -22,6 +23,8 @@ export interface EngineView {
 export interface SlotRequest {
   readonly upstream: string;
   readonly caller: Principal;
+  /** What was set aside for it of the caller's budget: whoever has no reservation gets no slot. */
+  readonly reservation: Reservation;
   /** What the engine will be asked; undefined: the upstream is none, and the request takes one place. */
   readonly request: CanonicalRequest | undefined;
   /** Tokens of prompt and answer together that the model holds. */
@@ -91,12 +94,13 @@ export class SlotController {
   }
 
   #slotOf(asked: SlotRequest, { promptTokens }: PoolRequest, lease: Lease): Slot {
-    const { request, caller, upstream } = asked;
+    const { request, caller, upstream, reservation } = asked;
     const learn = (usage: Usage): void => {
       if (request !== undefined) this.#estimates.learn(request, caller.tenant, usage);
     };
     const endpointOf = (id: string): Endpoint | undefined => this.#endpointOf(upstream, id);
-    return new HeldSlot(lease, { endpointOf, learn, band: caller.band, estimatedPromptTokens: promptTokens });
+    const estimatedPromptTokens = request === undefined ? 0 : promptTokens;
+    return new HeldSlot(lease, { endpointOf, learn, band: caller.band, estimatedPromptTokens, reservation });
   }
 
   #endpointOf(upstream: string, id: string): Endpoint | undefined {

@@ -1,4 +1,5 @@
 import type { Usage } from '../../common/canonical/usage.js';
+import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { Lease, PoolListener, Refusal, RefusalReason, Ticket } from './core/pool-types.js';
@@ -20,6 +21,8 @@ export interface Slot extends Disposable {
   readonly waitedMs: number;
   /** Prompt tokens that it was let in for. */
   readonly estimatedPromptTokens: number;
+  /** What was set aside of the caller's budget. */
+  readonly reservation: Reservation;
   /** The first token is on its way to the client. */
   firstToken(): void;
   /** What the engine counted. */
@@ -89,6 +92,7 @@ export class LeaseWait implements PoolListener {
 /** What a slot needs of the controller that granted it. */
 export interface SlotTerms {
   readonly estimatedPromptTokens: number;
+  readonly reservation: Reservation;
   readonly band: string;
   readonly endpointOf: (id: string) => Endpoint | undefined;
   readonly learn: (usage: Usage) => void;
@@ -111,6 +115,10 @@ export class HeldSlot implements Slot {
 
   get estimatedPromptTokens(): number {
     return this.terms.estimatedPromptTokens;
+  }
+
+  get reservation(): Reservation {
+    return this.terms.reservation;
   }
 
   firstToken(): void {

@@ -2,8 +2,8 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Rendering } from '../../common/rendering.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
-import { SlotController } from '../admission/slot-controller.js';
 import { RequireScope } from '../auth/require-scope.decorator.js';
+import { Admittance } from '../proxy/admittance.js';
 import type { Exchange } from '../proxy/exchange.js';
 import { openExchange } from '../proxy/open-exchange.js';
 import { Relay } from '../proxy/relay.js';
@@ -23,7 +23,7 @@ const NATIVE_PATH = '/v1/messages';
 export class AnthropicController {
   constructor(
     private readonly table: RoutingTable,
-    private readonly slots: SlotController,
+    private readonly admittance: Admittance,
     private readonly relay: Relay,
     private readonly problems: ProblemRenderer,
     private readonly counter: TokenCounter,
@@ -35,30 +35,33 @@ export class AnthropicController {
     const exchange = openExchange(request, reply);
     const { path, timeouts } = this.table.operation('chat');
     const prepared = await this.#prepare(exchange, 'answer');
-    const { model, native, body } = prepared;
+    const { model, native, body, request: asks } = prepared;
+    const { caller } = exchange;
+    const { contextLength } = model;
+    using reservation = await this.admittance.reserve(caller, asks, contextLength);
+    exchange.reserved(reservation);
     const rendering = this.#rendering(prepared, exchange);
-    if (prepared.request.stream) exchange.park(rendering);
-    const asked = {
-      upstream: model.upstream.name,
-      caller: exchange.caller,
-      request: prepared.request,
-      contextLength: model.contextLength,
-    };
-    using slot = await this.slots.acquire(asked, exchange);
+    if (asks.stream) exchange.park(rendering);
+    const asked = { upstream: model.upstream.name, caller, reservation, request: asks, contextLength };
+    using slot = await this.admittance.acquire(asked, exchange);
     exchange.admitted(slot.waitedMs);
     const call = { method: 'POST', path: native ? NATIVE_PATH : path, headers: headersOf(exchange, native), body };
     await this.relay.send(slot, { upstream: model.upstream, timeouts }, call, exchange, rendering);
   }
 
-  /** Counting waits for no slot: it makes nothing. */
+  /** Counting waits for no slot: it makes nothing, and so it costs a request and no tokens. */
   @Post('count_tokens')
   async count(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = openExchange(request, reply);
     const { timeouts } = this.table.operation('chat');
     const prepared = await this.#prepare(exchange, 'count');
+    using reservation = await this.admittance.reserveOne(exchange.caller);
+    exchange.reserved(reservation);
     const headers = headersOf(exchange, prepared.native);
     const context = this.problems.contextOf(exchange.requestId);
-    exchange.sendWhole(await this.counter.count(prepared, headers, timeouts, exchange, context));
+    const counted = await this.counter.count(prepared, headers, timeouts, exchange, context);
+    reservation.settle(0);
+    exchange.sendWhole(counted);
   }
 
   async #prepare(exchange: Exchange, purpose: 'answer' | 'count'): Promise<PreparedMessages> {
@@ -76,7 +79,7 @@ export class AnthropicController {
       model: model.id,
       stream: request.stream,
       thinking,
-      estimatedInputTokens: this.slots.promptTokens(request, exchange.caller, model.contextLength),
+      estimatedInputTokens: this.admittance.promptTokens(request, exchange.caller, model.contextLength),
       context,
     });
   }

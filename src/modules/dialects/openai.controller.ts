@@ -2,8 +2,8 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../../common/canonical/canonical-request.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
-import { SlotController } from '../admission/slot-controller.js';
 import { RequireScope } from '../auth/require-scope.decorator.js';
+import { Admittance } from '../proxy/admittance.js';
 import type { Exchange } from '../proxy/exchange.js';
 import { openExchange } from '../proxy/open-exchange.js';
 import { Relay } from '../proxy/relay.js';
@@ -16,7 +16,7 @@ import { ProblemRenderer } from './problem-renderer.js';
 export class OpenAiController {
   constructor(
     private readonly table: RoutingTable,
-    private readonly slots: SlotController,
+    private readonly admittance: Admittance,
     private readonly relay: Relay,
     private readonly problems: ProblemRenderer,
   ) {}
@@ -58,16 +58,15 @@ export class OpenAiController {
       exchange.requestId,
     );
     exchange.routed(model.id, model.upstream.name);
+    const { caller } = exchange;
+    const { contextLength } = model;
+    using reservation = await this.admittance.reserve(caller, request, contextLength);
+    exchange.reserved(reservation);
     const context = this.problems.contextOf(exchange.requestId);
     const rendering = new OpenAiRendering({ ...terms, context, createdSeconds: Math.floor(Date.now() / 1000) });
     if (request.stream) exchange.park(rendering);
-    const asked = {
-      upstream: model.upstream.name,
-      caller: exchange.caller,
-      request,
-      contextLength: model.contextLength,
-    };
-    using slot = await this.slots.acquire(asked, exchange);
+    const asked = { upstream: model.upstream.name, caller, reservation, request, contextLength };
+    using slot = await this.admittance.acquire(asked, exchange);
     exchange.admitted(slot.waitedMs);
     const call = { method: 'POST', path, headers: exchange.engineHeaders(), body };
     await this.relay.send(slot, { upstream: model.upstream, timeouts }, call, exchange, rendering);

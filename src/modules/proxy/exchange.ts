@@ -5,6 +5,7 @@ import type { Peer } from '../../common/networks.js';
 import type { Principal } from '../../common/principal.js';
 import type { Rendering, ResponseHead, WholeResponse } from '../../common/rendering.js';
 import type { RequestRecord } from '../../common/request-record.js';
+import type { Reservation } from '../budgets/reservation.js';
 import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
 import { requireJson } from './core/body-checks.js';
@@ -39,6 +40,7 @@ export class Exchange implements Beating {
   #abort: AbortController | undefined;
   #onLeave: (() => void) | undefined;
   #parked: Rendering | undefined;
+  #reservation: Reservation | undefined;
 
   constructor(
     readonly request: IncomingMessage,
@@ -123,12 +125,19 @@ export class Exchange implements Beating {
     this.record.operation = operation;
   }
 
-  /** Where it goes: from here on it may have to wait. */
+  /** Where it goes. */
   routed(model: string, upstream: string): void {
     this.record.model = model;
     this.record.upstream = upstream;
-    this.record.phase = 'queued';
-    this.record.queuedAt = this.clock.now();
+  }
+
+  /** Its caller's budget holds it, and the answer will say what is left: from here on it may have to wait. */
+  reserved(reservation: Reservation): void {
+    const { record } = this;
+    this.#reservation = reservation;
+    if (record.operation !== undefined) record.tokens = 0;
+    record.phase = 'queued';
+    record.queuedAt = this.clock.now();
   }
 
   /** Its slot was granted after so many milliseconds; 0: it did not have to wait. */
@@ -215,6 +224,7 @@ export class Exchange implements Beating {
   #withOwnFields(headers: readonly string[]): string[] {
     const out = ['x-request-id', this.requestId, ...headers];
     if (isAnthropicTarget(this.request.url ?? '')) out.push('request-id', this.requestId);
+    if (this.#reservation !== undefined) out.push(...this.#reservation.fields);
     if (this.record.parked) out.push('x-llmgw-queue-ms', String(Math.round(this.record.queuedMs)));
     return out;
   }

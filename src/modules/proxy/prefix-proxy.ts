@@ -1,6 +1,6 @@
 import type { RoutingTable } from '../../common/config/routing-table.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
-import type { SlotController } from '../admission/slot-controller.js';
+import type { Admittance } from './admittance.js';
 import { requireIdentity } from './core/body-checks.js';
 import { dashed, proxyRequestHeaders, withoutFields } from './core/headers.js';
 import { PlainRendering } from './core/plain-rendering.js';
@@ -27,7 +27,7 @@ export class PrefixProxy {
     private readonly proxies: ProxiesConfig,
     identity: IdentityFields,
     private readonly table: RoutingTable,
-    private readonly slots: SlotController,
+    private readonly admittance: Admittance,
     private readonly relay: Relay,
   ) {
     const tokens = proxies.all.flatMap(({ tokenHeader }) => tokenHeader ?? []);
@@ -58,10 +58,10 @@ export class PrefixProxy {
     const body = await exchange.readBody(proxy.maxBodyBytes);
     const offered = this.offered(proxy, request.rawHeaders);
     const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, exchange.requestId, proxy.forward);
-    record.phase = 'queued';
-    record.queuedAt = exchange.clock.now();
-    const asked = { upstream: upstream.name, caller, request: undefined, contextLength: 0 };
-    using slot = await this.slots.acquire(asked, exchange);
+    using reservation = await this.admittance.reserveOne(caller);
+    exchange.reserved(reservation);
+    const asked = { upstream: upstream.name, caller, reservation, request: undefined, contextLength: 0 };
+    using slot = await this.admittance.acquire(asked, exchange);
     exchange.admitted(slot.waitedMs);
     const call = { method, path, headers, body: body.length > 0 ? body : undefined };
     const rendering = new PlainRendering(proxy.forward);

@@ -9,6 +9,9 @@ import { AuthConfig } from '../auth/auth.config.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { CallerResolver } from '../auth/caller-resolver.js';
 import { BodyMemory, defaultBodyMemoryBytes } from './body-memory.js';
+import { Budgets } from '../budgets/budgets.js';
+import { BudgetsModule } from '../budgets/budgets.module.js';
+import { Admittance } from './admittance.js';
 import { EngineClient } from './engine-client.js';
 import { EngineQuery } from './engine-query.js';
 import { FixedPaths } from './fixed-paths.js';
@@ -22,7 +25,7 @@ import { WebSocketProxy } from './websocket.js';
 
 /** Bytes in, bytes out: the sockets to the upstreams, and the plain prefixes. */
 @Module({
-  imports: [AuthModule, AdmissionModule],
+  imports: [AuthModule, BudgetsModule, AdmissionModule],
   controllers: [PrefixProxyController],
   providers: [
     { provide: UpstreamCredentials, inject: [RoutingTable, OperatorLog], useFactory: credentials },
@@ -30,10 +33,11 @@ import { WebSocketProxy } from './websocket.js';
     { provide: EngineQuery, inject: [EngineClient], useFactory: (of: EngineClient) => new EngineQuery(of) },
     FixedPaths,
     { provide: BodyMemory, inject: [ServerConfig], useFactory: bodyMemory },
+    { provide: Admittance, inject: [Budgets, SlotController], useFactory: admittance },
     { provide: Relay, inject: [EngineClient], useFactory: (engines: EngineClient) => new Relay(engines) },
     {
       provide: PrefixProxy,
-      inject: [ProxiesConfig, AuthConfig, RoutingTable, SlotController, Relay],
+      inject: [ProxiesConfig, AuthConfig, RoutingTable, Admittance, Relay],
       useFactory: prefixProxy,
     },
     {
@@ -43,11 +47,11 @@ import { WebSocketProxy } from './websocket.js';
     },
     {
       provide: WebSocketProxy,
-      inject: [PrefixProxy, SlotController, CallerResolver, WebSocketDialler],
+      inject: [PrefixProxy, Admittance, CallerResolver, WebSocketDialler],
       useFactory: sockets,
     },
   ],
-  exports: [BodyMemory, EngineClient, EngineQuery, FixedPaths, Relay, WebSocketProxy],
+  exports: [Admittance, BodyMemory, EngineClient, EngineQuery, FixedPaths, Relay, WebSocketProxy],
 })
 export class ProxyModule {}
 
@@ -55,23 +59,27 @@ function bodyMemory(server: ServerConfig): BodyMemory {
   return new BodyMemory(server.bodyMemoryBytes ?? defaultBodyMemoryBytes());
 }
 
+function admittance(budgets: Budgets, slots: SlotController): Admittance {
+  return new Admittance(budgets, slots);
+}
+
 function prefixProxy(
   proxies: ProxiesConfig,
   auth: AuthConfig,
   table: RoutingTable,
-  slots: SlotController,
+  admittance: Admittance,
   relay: Relay,
 ): PrefixProxy {
-  return new PrefixProxy(proxies, auth, table, slots, relay);
+  return new PrefixProxy(proxies, auth, table, admittance, relay);
 }
 
 function sockets(
   proxies: PrefixProxy,
-  slots: SlotController,
+  admittance: Admittance,
   callers: CallerResolver,
   dialler: WebSocketDialler,
 ): WebSocketProxy {
-  return new WebSocketProxy(proxies, slots, callers, dialler, systemClock);
+  return new WebSocketProxy(proxies, admittance, callers, dialler, systemClock);
 }
 
 function credentials(table: RoutingTable, log: OperatorLog): UpstreamCredentials {

@@ -5,6 +5,7 @@ import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
 import type { EngineHeaders, Rendering, WholeResponse } from '../../common/rendering.js';
 import type { UpstreamOutcome } from '../../common/request-record.js';
+import { charge } from './charge.js';
 import { ClientGone } from './client-gone.js';
 import { upstreamFailure } from './core/upstream-problem.js';
 import type { Slot } from '../admission/slot.js';
@@ -277,6 +278,7 @@ class Passage implements EngineHandler {
       exchange.record.estimatedPromptTokens = this.crossing.slot.estimatedPromptTokens;
       this.crossing.slot.settle(usage);
     }
+    charge(this.crossing.slot, this.rendering, exchange.record, { answered: this.#answered, error });
     if (error !== undefined) return this.reject(error);
     exchange.watchLastBytes(this.timeouts.writeMs);
     this.resolve();

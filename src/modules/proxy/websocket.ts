@@ -4,13 +4,14 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import type { Clock } from '../../common/clock.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { RequestRecord } from '../../common/request-record.js';
-import type { SlotController } from '../admission/slot-controller.js';
+import type { Reservation } from '../budgets/reservation.js';
 import type { CallerResolver } from '../auth/caller-resolver.js';
+import type { Admittance } from './admittance.js';
 import { ClientGone } from './client-gone.js';
 import { upstreamTarget } from './core/prefix-table.js';
 import { CLOSE } from './core/websocket-close.js';
 import { parseHandshake, requireOrigin } from './core/websocket-handshake.js';
-import { upgradeRequestFields, upgradeResponseLines } from './core/websocket-headers.js';
+import { fieldLines, upgradeRequestFields, upgradeResponseLines } from './core/websocket-headers.js';
 import { SocketSeats } from './core/websocket-seats.js';
 import { SocketSide } from './core/websocket-side.js';
 import { Tunnel } from './core/websocket-tunnel.js';
@@ -44,7 +45,7 @@ export class WebSocketProxy {
 
   constructor(
     private readonly proxies: PrefixProxy,
-    private readonly slots: SlotController,
+    private readonly admittance: Admittance,
     private readonly callers: CallerResolver,
     private readonly dialler: WebSocketDialler,
     private readonly clock: Clock,
@@ -94,12 +95,14 @@ export class WebSocketProxy {
     const caller = this.callers.resolve(request, peer.address);
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
+    using reservation = await this.admittance.reserveOne(caller);
     record.phase = 'queued';
-    const asked = { upstream: proxy.upstream, caller, request: undefined, contextLength: 0 };
-    using slot = await this.slots.acquire(asked, client);
+    const asked = { upstream: proxy.upstream, caller, reservation, request: undefined, contextLength: 0 };
+    using slot = await this.admittance.acquire(asked, client);
     record.waited(slot.waitedMs);
     const upstream = await this.dialler.dial(slot, { upstream: proxy.upstream, call }, client, record);
-    await this.#tunnel(opening, proxy, upstream);
+    reservation.settle(0);
+    await this.#tunnel(opening, proxy, upstream, reservation);
   }
 
   #proxyFor(request: IncomingMessage, record: RequestRecord): ProxyConfig {
@@ -122,9 +125,14 @@ export class WebSocketProxy {
     };
   }
 
-  async #tunnel(opening: Opening, proxy: ProxyConfig, upstream: DialledSocket): Promise<void> {
+  async #tunnel(
+    opening: Opening,
+    proxy: ProxyConfig,
+    upstream: DialledSocket,
+    reservation: Reservation,
+  ): Promise<void> {
     const { client, record } = opening;
-    const accepted = client.gone ? undefined : accept(opening, proxy, upstream);
+    const accepted = client.gone ? undefined : accept(opening, proxy, upstream, reservation.fields);
     if (accepted === undefined) {
       record.upstreamOutcome = 'cancelled';
       upstream.ws.resume();
@@ -166,6 +174,7 @@ function accept(
   { request, socket, client, record }: Opening,
   proxy: ProxyConfig,
   upstream: DialledSocket,
+  budgetFields: readonly string[],
 ): WebSocket | undefined {
   const server = new WebSocketServer({
     ...SOCKET_OPTIONS,
@@ -174,8 +183,8 @@ function accept(
     maxPayload: maxPayloadOf(proxy.maxBodyBytes),
     handleProtocols: () => upstream.protocol ?? false,
   });
-  const ownLine = `x-request-id: ${record.requestId}`;
-  server.on('headers', (lines) => lines.push(ownLine, ...upgradeResponseLines(upstream.headers, proxy.forward)));
+  const ownLines = fieldLines(['x-request-id', record.requestId, ...budgetFields]);
+  server.on('headers', (lines) => lines.push(...ownLines, ...upgradeResponseLines(upstream.headers, proxy.forward)));
   let accepted: WebSocket | undefined;
   server.handleUpgrade(request, socket, client.release(), (ws) => {
     accepted = ws;

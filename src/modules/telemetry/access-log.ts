@@ -32,6 +32,8 @@ export function requestLine(record: RequestRecord, timeMs: number): string {
   if (usage !== undefined) {
     line += count('prompt_tokens', usage.promptTokens) + count('completion_tokens', usage.completionTokens);
   }
+  if (record.tokens !== undefined) line += count('tokens', record.tokens);
+  if (record.tokensEstimated) line += ',"tokens_estimated":true';
   if (problem === undefined) return `${line},"msg":"request"}\n`;
   line += text('reason', reasonOf(problem)) + text('cause', causeText(record.cause));
   return `${line},"msg":"request rejected"}\n`;

@@ -5,8 +5,11 @@ import { RoutingTable } from '../../common/config/routing-table.js';
 import { systemClock } from '../../common/clock.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
+import { Budgets } from '../budgets/budgets.js';
+import { BudgetsModule } from '../budgets/budgets.module.js';
 import { EngineObserverModule } from '../engine-observer/engine-observer.module.js';
 import { EngineRegistry } from '../engine-observer/engine-registry.js';
+import { showBudgets } from './budget-metrics.js';
 import { showEngines } from './engine-metrics.js';
 import { LogWriter } from './log-writer.js';
 import { Metrics } from './metrics.js';
@@ -16,7 +19,7 @@ import { TelemetryConfig } from './telemetry.config.js';
 
 /** What is told about the requests: metrics and one log line each. */
 @Module({
-  imports: [AdmissionModule, EngineObserverModule],
+  imports: [AdmissionModule, BudgetsModule, EngineObserverModule],
   providers: [
     {
       provide: LogWriter,
@@ -24,14 +27,14 @@ import { TelemetryConfig } from './telemetry.config.js';
       useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
-    { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable], useFactory: metrics },
+    { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable, Budgets], useFactory: metrics },
     { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
   ],
   exports: [OperatorLog, Telemetry],
 })
 export class TelemetryModule {}
 
-function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingTable): Metrics {
+function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingTable, budgets: Budgets): Metrics {
   const observed = table.upstreams
     .filter(({ observe }) => observe !== undefined)
     .map(({ name }) => ({
@@ -39,6 +42,7 @@ function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingT
       models: table.models.filter((model) => model.upstream.name === name).map(({ id }) => id),
     }));
   showPools(register, () => slots.snapshot());
+  showBudgets(register, budgets);
   showEngines(register, engines, observed);
   return new Metrics(register);
 }

@@ -44,5 +44,5 @@ export function retryAfterSecondsOf(problem: GatewayProblem): number | undefined
 }
 
 function wouldBeRetriedInVain(problem: GatewayProblem): boolean {
-  return !problem.kind.retryable && (problem.status >= 500 || problem.status === 429);
+  return !problem.retryable && (problem.status >= 500 || problem.status === 429);
 }

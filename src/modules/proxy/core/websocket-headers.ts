@@ -38,13 +38,19 @@ export function upgradeRequestFields(
  * that writes the lines would encode them anew.
  */
 export function upgradeResponseLines(headers: IncomingHttpHeaders, forward: readonly string[] | undefined): string[] {
-  const crossing = proxyResponseHeaders(headers, forward);
+  return fieldLines(
+    proxyResponseHeaders(headers, forward),
+    (name) => !isHandshakeField(name) && name !== 'content-length',
+  );
+}
+
+/** Name, value, name, value … as lines, without those that cannot be written as they are. */
+export function fieldLines(fields: readonly string[], crosses: (name: string) => boolean = () => true): string[] {
   const lines: string[] = [];
-  for (let i = 0; i + 1 < crossing.length; i += 2) {
-    const name = crossing[i] ?? '';
-    const value = crossing[i + 1] ?? '';
-    if (!isHandshakeField(name) && name !== 'content-length' && ASCII_VALUE.test(value))
-      lines.push(`${name}: ${value}`);
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] ?? '';
+    const value = fields[i + 1] ?? '';
+    if (crosses(name) && ASCII_VALUE.test(value)) lines.push(`${name}: ${value}`);
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 import { type Usage, usageFromOpenAi } from '../../../../common/canonical/usage.js';
 import type { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import type { EngineHeaders, Rendering, ResponseHead, WholeResponse } from '../../../../common/rendering.js';
+import { tokensInBody } from '../delivered-tokens.js';
 import { engineErrorFromBody, engineErrorIn } from '../engine-error.js';
 import { checkEngineHead, fieldOf, handedOnFields, isEventStream, unusableAnswer } from '../engine-head.js';
 import { isObject, type JsonObject, parsedJson } from '../json-value.js';
@@ -37,6 +38,8 @@ export class AnthropicRendering implements Rendering {
   /** The head of a stream has gone out before the engine's: what follows has to be events. */
   private committed = false;
   private wholeUsage: Usage | undefined;
+  /** Of an answer that came whole and without its usage. */
+  private wholeTokens = 0;
   private wholeFailed = false;
 
   constructor(private readonly terms: AnthropicRenderingTerms) {
@@ -51,6 +54,10 @@ export class AnthropicRendering implements Rendering {
 
   get usage(): Usage | undefined {
     return this.wholeUsage ?? this.events.usage;
+  }
+
+  get deliveredTokens(): number {
+    return Math.max(this.events.deliveredTokens, this.wholeTokens);
   }
 
   get contentSeen(): boolean {
@@ -107,6 +114,7 @@ export class AnthropicRendering implements Rendering {
   }
 
   private asMessage(choice: JsonObject, source: string): WholeResponse {
+    this.wholeTokens = tokensInBody(source.length);
     const body = Buffer.from(messageJson(choice, source, this.wholeUsage, { ...this.terms, id: this.id }));
     return { status: 200, headers: [...JSON_FIELDS, ...handedOnFields(this.headers)], body };
   }

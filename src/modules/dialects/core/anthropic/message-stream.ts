@@ -1,4 +1,5 @@
 import { type Usage, usageFromOpenAi } from '../../../../common/canonical/usage.js';
+import { DeliveredTokens } from '../delivered-tokens.js';
 import { isObject, isText, type JsonObject } from '../json-value.js';
 import { fragmentOf } from './call-fragment.js';
 import { messageUsageOf } from './message-usage.js';
@@ -38,12 +39,15 @@ export class MessageStream implements CallSink {
   private refused = false;
   private reason: string | undefined;
   private matched: unknown;
-  /** Deltas so far; most engines send one for each token. */
-  private pieces = 0;
+  private readonly delivered = new DeliveredTokens();
   private readonly calls: StreamedCalls;
 
   constructor(private readonly terms: StreamTerms) {
     this.calls = new StreamedCalls(this, terms.id);
+  }
+
+  get deliveredTokens(): number {
+    return this.delivered.tokens;
   }
 
   /** Why the engine's tool calls are of no use; undefined: they are. */
@@ -130,7 +134,7 @@ export class MessageStream implements CallSink {
   }
 
   private text(text: string): void {
-    this.piece();
+    this.piece(text);
     if (this.open !== 'text') this.openBlock('text', '{"type":"text","text":""}');
     this.out += `${DELTA}${this.index},"delta":{"type":"text_delta","text":${JSON.stringify(text)}}}\n\n`;
   }
@@ -138,20 +142,21 @@ export class MessageStream implements CallSink {
   private thinking(text: string): void {
     const { thinking } = this.terms;
     if (thinking === 'off') return;
-    this.piece();
+    this.piece(text);
     if (this.open !== 'thinking') this.openBlock('thinking', '{"type":"thinking","thinking":"","signature":""}');
     if (thinking === 'omitted') return;
     this.out += `${DELTA}${this.index},"delta":{"type":"thinking_delta","thinking":${JSON.stringify(text)}}}\n\n`;
   }
 
   private call(call: JsonObject, source: string, path: readonly (string | number)[]): void {
-    this.piece();
-    this.calls.take(fragmentOf(call, source, path));
+    const fragment = fragmentOf(call, source, path);
+    this.piece(fragment.arguments);
+    this.calls.take(fragment);
   }
 
-  private piece(): void {
+  private piece(text: string): void {
     this.contentSeen = true;
-    this.pieces += 1;
+    this.delivered.piece(Buffer.byteLength(text));
   }
 
   private openBlock(kind: Block, block: string): void {
@@ -175,7 +180,7 @@ export class MessageStream implements CallSink {
 
   private lastUsage(): MessageUsage {
     if (this.usage !== undefined) return messageUsageOf(this.usage);
-    return { ...NO_USAGE, input_tokens: this.terms.estimatedInputTokens, output_tokens: this.pieces };
+    return { ...NO_USAGE, input_tokens: this.terms.estimatedInputTokens, output_tokens: this.delivered.pieces };
   }
 
   private event(name: string, data: unknown): void {

@@ -36,6 +36,10 @@ export class NativeRendering implements Rendering {
     return this.wholeUsage ?? this.stream.usage;
   }
 
+  get deliveredTokens(): number {
+    return this.stream.deliveredTokens;
+  }
+
   get contentSeen(): boolean {
     return this.stream.contentSeen;
   }

@@ -1,5 +1,6 @@
 import type { Usage } from '../../../../common/canonical/usage.js';
 import { eventFields, type EventSink, EventSplitter } from '../../../../common/sse.js';
+import { DeliveredEvents } from '../delivered-tokens.js';
 import { isObject, parsedJson } from '../json-value.js';
 import { usageFromMessages } from './message-usage.js';
 
@@ -7,6 +8,7 @@ import { usageFromMessages } from './message-usage.js';
 const LOOKED_AT_BYTES = 256 * 1024;
 const OF_INTEREST = /message_start|message_delta|message_stop|error/;
 const CONTENT = /content_block_(?:start|delta)/;
+const DELTA = 'content_block_delta';
 
 /** Looks at a stream of the dialect's own events as it goes by, and changes nothing. */
 export class NativeStream implements EventSink {
@@ -16,7 +18,12 @@ export class NativeStream implements EventSink {
   complete = false;
   /** An `error` event has gone by. */
   failed = false;
+  private readonly delivered = new DeliveredEvents();
   private readonly splitter = new EventSplitter(this, LOOKED_AT_BYTES);
+
+  get deliveredTokens(): number {
+    return this.delivered.tokens;
+  }
 
   /** The client has no half event. */
   get onBoundary(): boolean {
@@ -29,7 +36,11 @@ export class NativeStream implements EventSink {
 
   event(bytes: Buffer): void {
     const text = bytes.toString('latin1');
-    if (!this.contentSeen) this.contentSeen = CONTENT.test(text);
+    const content = CONTENT.exec(text);
+    if (content !== null) {
+      this.contentSeen = true;
+      this.delivered.event(bytes.length, content[0] === DELTA);
+    }
     if (OF_INTEREST.test(text)) this.read(bytes);
   }
 

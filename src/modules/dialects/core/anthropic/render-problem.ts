@@ -57,7 +57,7 @@ export function anthropicErrorOf(problem: GatewayProblem): AnthropicError {
   const kind = ERROR_KINDS[problem.code];
   const { extensions, detail } = problem.options;
   const details = extensions !== undefined && 'error_code' in extensions ? { details: extensions } : {};
-  return { type: kind.type, message: withRetryWord(detail, kind.word), ...details };
+  return { type: kind.type, message: withRetryWord(detail, problem.retryable ? kind.word : undefined), ...details };
 }
 
 /** A problem as a response: RFC 9457 with the dialect's error, where `type` is the word `error` and `code` the slug. */

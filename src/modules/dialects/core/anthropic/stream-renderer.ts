@@ -35,6 +35,10 @@ export class StreamRenderer implements EventSink {
     return this.stream.usage;
   }
 
+  get deliveredTokens(): number {
+    return this.stream.deliveredTokens;
+  }
+
   get contentSeen(): boolean {
     return this.stream.contentSeen;
   }

@@ -7,6 +7,7 @@ import type { ProblemContext } from '../problem-json.js';
 import { type ResponseQuirks, responseQuirksOf } from '../quirks.js';
 import { answerAsStream } from './answer-as-stream.js';
 import { type VectorEncoding, withVectors } from './embedding-vectors.js';
+import { tokensInBody } from '../delivered-tokens.js';
 import { engineErrorFromBody } from '../engine-error.js';
 import { checkEngineHead, fieldOf, handedOnFields, isEventStream, isJsonType } from '../engine-head.js';
 import { errorEvent, problemEvent } from './render-problem.js';
@@ -59,6 +60,8 @@ export class OpenAiRendering implements Rendering {
   /** The end of a body that was too large to hold, while it goes by. */
   private passing: TailTap | undefined;
   private wholeUsage: Usage | undefined;
+  /** Of generated text that came whole. */
+  private wholeTokens = 0;
   private wholeFailed = false;
 
   constructor(private readonly terms: OpenAiRenderingTerms) {
@@ -88,6 +91,10 @@ export class OpenAiRendering implements Rendering {
 
   get usage(): Usage | undefined {
     return this.wholeUsage ?? this.passing?.usage ?? this.stream?.usage;
+  }
+
+  get deliveredTokens(): number {
+    return Math.max(this.stream?.deliveredTokens ?? 0, this.wholeTokens);
   }
 
   get contentSeen(): boolean {
@@ -158,6 +165,7 @@ export class OpenAiRendering implements Rendering {
   private answer(body: Buffer): WholeResponse {
     const { operation, restore, vectors, context, stream } = this.terms;
     this.wholeUsage = usageInBody(body);
+    if (operation === 'chat' || operation === 'completions') this.wholeTokens = tokensInBody(body.length);
     if (operation === 'rerank' && restore !== undefined) return this.success(JSON_TYPE, restore(body));
     if (operation === 'embeddings' && this.quirks.vectors)
       return this.success(this.jsonType(), withVectors(body, vectors));

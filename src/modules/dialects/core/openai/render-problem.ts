@@ -70,7 +70,7 @@ const ERROR_KINDS: Readonly<Record<ProblemCode, ErrorKind>> = {
 export function openAiErrorOf(problem: GatewayProblem): OpenAiError {
   const kind = ERROR_KINDS[problem.code];
   return {
-    message: withRetryWord(problem.options.detail, kind.word),
+    message: withRetryWord(problem.options.detail, problem.retryable ? kind.word : undefined),
     type: kind.type,
     param: problem.options.param ?? kind.param ?? null,
     code: kind.code,

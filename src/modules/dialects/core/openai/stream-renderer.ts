@@ -1,6 +1,7 @@
 import type { Usage } from '../../../../common/canonical/usage.js';
 import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import { eventBytes, eventFields, type EventSink, EventSplitter } from '../../../../common/sse.js';
+import { DeliveredEvents } from '../delivered-tokens.js';
 import { parsedJson } from '../json-value.js';
 import { errorEvent, problemEvent } from './render-problem.js';
 import { DONE_EVENT, isPlainEvent, StreamRepair, type StreamTerms } from './stream-repair.js';
@@ -30,6 +31,7 @@ export class StreamRenderer implements EventSink {
   private lastPassed = true;
   /** Nothing follows: the end, or an error, has been handed out. */
   private closed = false;
+  private readonly delivered = new DeliveredEvents();
   failed = false;
 
   constructor(private readonly terms: StreamRendererTerms) {
@@ -44,10 +46,15 @@ export class StreamRenderer implements EventSink {
     return this.repair.contentSeen;
   }
 
+  get deliveredTokens(): number {
+    return this.delivered.tokens;
+  }
+
   push(bytes: Uint8Array): Uint8Array {
     const chunk = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (!this.closed && this.repair.settled && this.splitter.onBoundary && isOnePlainEvent(chunk)) {
       this.lastPassed = true;
+      this.delivered.event(bytes.length, true);
       return bytes;
     }
     const wasOnBoundary = this.splitter.onBoundary;
@@ -93,6 +100,7 @@ export class StreamRenderer implements EventSink {
     const out = this.repair.event(bytes);
     if (this.repair.error !== undefined) return this.fail();
     if (this.repair.done) this.closed = true;
+    else if (out.length > 0) this.delivered.event(bytes.length, this.repair.contentSeen);
     this.lastPassed = out === bytes;
     this.changed ||= !this.lastPassed;
     if (out.length > 0) this.out.push(out);
