@@ -7,7 +7,7 @@ const MODULES = {
   'shared-store': [],
   budgets: ['shared-store'],
   'engine-observer': [],
-  admission: ['budgets', 'engine-observer'],
+  admission: ['budgets', 'engine-observer', 'shared-store'],
   proxy: ['auth', 'budgets', 'admission'],
   dialects: ['auth', 'budgets', 'admission', 'proxy'],
   telemetry: ['auth', 'budgets', 'engine-observer', 'admission', 'proxy'],

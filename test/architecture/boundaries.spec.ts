@@ -68,6 +68,7 @@ const PLANTS: readonly Plant[] = [
 const ALLOWED: readonly Omit<Plant, 'rule'>[] = [
   { from: 'src/modules/admission/good.ts', imports: '../budgets/face.js' },
   { from: 'src/modules/budgets/good.ts', imports: '../shared-store/face.js' },
+  { from: 'src/modules/admission/good-too.ts', imports: '../shared-store/face.js' },
   { from: 'src/modules/shared-store/good-client.ts', imports: 'ioredis' },
   { from: 'src/modules/dialects/good.ts', imports: '../proxy/face.js' },
   { from: 'src/modules/config/good.ts', imports: '../auth/auth.config.js' },
