@@ -148,7 +148,7 @@ const nothing = (): Promise<undefined> => Promise.resolve(undefined);
 function configuration(clients: readonly string[], keys: readonly [IssuerKey, ...IssuerKey[]]): Configuration {
   const [{ alg, kid }] = keys;
   return {
-    jwks: { keys: keys.map(({ privateJwk }) => privateJwk) as NonNullable<Configuration['jwks']>['keys'] },
+    jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
     clients: clients.map((id) => ({
       client_id: id,
       client_secret: SECRET,

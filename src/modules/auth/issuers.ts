@@ -24,7 +24,7 @@ export interface IssuersPolicy {
 /** One whose tokens count. */
 export interface Issuer {
   readonly keys: KeySet;
-  readonly verifier: JwtVerifier;
+  readonly verifier: Pick<JwtVerifier, 'verify'>;
 }
 
 /** All whose tokens count, with their keys. While auth is off there are none, and nothing is fetched. */

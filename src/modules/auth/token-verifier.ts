@@ -8,7 +8,7 @@ import { parseJwt, type UnverifiedJwt } from './core/parse-jwt.js';
 import { principalFromClaims, type IdentityPolicy } from './core/principal-from-claims.js';
 import { RecentMap } from './core/recent-map.js';
 import { identityUnavailable, unauthenticated } from './core/refusal.js';
-import type { Issuer, Issuers } from './issuers.js';
+import type { Issuer } from './issuers.js';
 
 /** Verified tokens that are remembered. */
 const MAX_REMEMBERED = 10_000;
@@ -17,6 +17,11 @@ const MAX_PENDING = 1024;
 
 export interface VerifierPolicy extends ClaimsPolicy, IdentityPolicy {
   readonly algorithms: readonly string[];
+}
+
+/** Finds an issuer by the `iss` of a token, exactly as written. */
+export interface IssuerView {
+  find(issuer: unknown): Issuer | undefined;
 }
 
 /** What is remembered of a verified token: nothing of its text. */
@@ -39,7 +44,7 @@ export class TokenVerifier {
   constructor(
     private readonly policy: VerifierPolicy,
     private readonly bands: BandNames,
-    private readonly issuers: Issuers,
+    private readonly issuers: IssuerView,
     private readonly clock: Clock,
     private readonly wallMs: () => number,
   ) {}

@@ -73,7 +73,11 @@ export class KeySet {
   /** Looks for a key that is not there. `unavailable`: there might be one, but the issuer cannot be asked. */
   async seek(kid: string): Promise<HeldKey | 'unknown' | 'unavailable'> {
     await this.#demand();
-    return this.find(kid) ?? (this.#isCurrent() ? 'unknown' : 'unavailable');
+    const found = this.find(kid);
+    if (found === undefined) return this.#isCurrent() ? 'unknown' : 'unavailable';
+    // Only what is sought in vain has to be held back: an issuer may rotate as fast as it likes.
+    this.#soughtAtMs = -Infinity;
+    return found;
   }
 
   /** What is held is what the issuer said when it was asked last, and that is not too long ago. */
