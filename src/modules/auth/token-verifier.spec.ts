@@ -83,7 +83,7 @@ describe('TokenVerifier', () => {
   it('verifies a token once, however many requests bring it at the same time', async () => {
     const world = await World.loaded();
     const token = tokenOf();
-    const found = await Promise.all(Array.from({ length: 100 }, () => world.tokens.identify(token)));
+    const found = await Promise.all(Array.from({ length: 100 }, async () => world.tokens.identify(token)));
     expect([new Set(found).size, world.verifications]).toEqual([1, 1]);
   });
 
