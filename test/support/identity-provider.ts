@@ -155,6 +155,7 @@ function configuration(clients: readonly string[], keys: readonly [IssuerKey, ..
       grant_types: ['client_credentials'],
       redirect_uris: [],
       response_types: [],
+      id_token_signed_response_alg: alg as 'RS256',
     })),
     scopes: SCOPES.split(' '),
     adapter: Forgetful,
