@@ -12,8 +12,8 @@ import type { Issuer } from './issuers.js';
 
 /** Verified tokens that are remembered. */
 const MAX_REMEMBERED = 10_000;
-/** Tokens that are being verified: each of them may be waiting for the keys of its issuer. */
-const MAX_PENDING = 1024;
+/** Tokens that wait for the keys of their issuers. */
+const MAX_SEEKING = 1024;
 
 export interface VerifierPolicy extends ClaimsPolicy, IdentityPolicy {
   readonly algorithms: readonly string[];
@@ -22,6 +22,14 @@ export interface VerifierPolicy extends ClaimsPolicy, IdentityPolicy {
 /** Finds an issuer by the `iss` of a token, exactly as written. */
 export interface IssuerView {
   find(issuer: unknown): Issuer | undefined;
+}
+
+/** A token on its way. */
+interface Unverified {
+  readonly token: string;
+  readonly digest: string;
+  readonly jwt: UnverifiedJwt;
+  readonly issuer: Issuer;
 }
 
 /** What is remembered of a verified token: nothing of its text. */
@@ -38,7 +46,8 @@ interface Verified {
  */
 export class TokenVerifier {
   readonly #verified = new RecentMap<Verified>(MAX_REMEMBERED);
-  readonly #pending = new Map<string, Promise<Principal>>();
+  /** By the same digest: a token that many bring at once is verified once. */
+  readonly #seeking = new Map<string, Promise<Principal>>();
 
   /** `wallMs`: Unix time, which only tokens are measured by. */
   constructor(
@@ -49,7 +58,7 @@ export class TokenVerifier {
     private readonly wallMs: () => number,
   ) {}
 
-  /** At once for a token that is known, without a promise. Throws or rejects with a Refusal. */
+  /** At once for a token that is known or whose key is, without a promise. Throws or rejects with a Refusal. */
   identify(token: string): Principal | Promise<Principal> {
     const digest = hash('sha256', token, 'base64');
     const known = this.#verified.get(digest);
@@ -57,41 +66,43 @@ export class TokenVerifier {
       if (this.wallMs() < known.expiresAtMs && this.clock.now() < known.key.goodUntilMs) return known.principal;
       this.#verified.delete(digest);
     }
-    return this.#pending.get(digest) ?? this.#begin(token, digest);
+    return this.#seeking.get(digest) ?? this.#begin(token, digest);
   }
 
-  #begin(token: string, digest: string): Promise<Principal> {
+  /** A token whose key is there is verified on the spot; only those whose key has to be sought wait, and not too many. */
+  #begin(token: string, digest: string): Principal | Promise<Principal> {
     const jwt = parseJwt(token, this.policy.algorithms);
     const issuer = this.issuers.find(jwt.claims['iss']);
     if (issuer === undefined) throw unauthenticated('issuer');
-    if (this.#pending.size >= MAX_PENDING) throw identityUnavailable();
-    const pending = this.#verify(token, jwt, issuer)
-      .then((verified) => {
-        this.#verified.set(digest, verified);
-        return verified.principal;
-      })
-      .finally(() => this.#pending.delete(digest));
-    this.#pending.set(digest, pending);
-    return pending;
-  }
-
-  async #verify(token: string, jwt: UnverifiedJwt, issuer: Issuer): Promise<Verified> {
-    const { alg, kid } = jwt;
-    // Whatever else is wrong with it, no fetch is made for a token that could not be accepted anyway.
+    // Whatever else is wrong with it: no fetch is made for a token that could not be accepted anyway.
     checkClaims(jwt.claims, this.policy, this.wallMs());
-    const key = await this.#keyOf(kid, issuer);
-    if (!key.published.algorithms.includes(alg)) throw unauthenticated('algorithm');
-    const claims = issuer.verifier.verify(token, key.published, alg);
-    const expiresAtMs = checkClaims(claims, this.policy, this.wallMs());
-    return { principal: principalFromClaims(claims, this.policy, this.bands), expiresAtMs, key };
+    const key = issuer.keys.find(jwt.kid);
+    const unverified = { token, digest, jwt, issuer };
+    return key === undefined ? this.#seek(unverified) : this.#verify(unverified, key);
   }
 
-  #keyOf(kid: string, { keys }: Issuer): HeldKey | Promise<HeldKey> {
-    return keys.find(kid) ?? keys.seek(kid).then(foundOrRefused);
+  #seek(unverified: Unverified): Promise<Principal> {
+    if (this.#seeking.size >= MAX_SEEKING) throw identityUnavailable();
+    const { digest, jwt, issuer } = unverified;
+    const seeking = issuer.keys
+      .seek(jwt.kid)
+      .then((found) => this.#verify(unverified, keyOrRefusal(found)))
+      .finally(() => this.#seeking.delete(digest));
+    this.#seeking.set(digest, seeking);
+    return seeking;
+  }
+
+  #verify({ token, digest, jwt, issuer }: Unverified, key: HeldKey): Principal {
+    if (!key.published.algorithms.includes(jwt.alg)) throw unauthenticated('algorithm');
+    const claims = issuer.verifier.verify(token, key.published, jwt.alg);
+    const expiresAtMs = checkClaims(claims, this.policy, this.wallMs());
+    const principal = principalFromClaims(claims, this.policy, this.bands);
+    this.#verified.set(digest, { principal, expiresAtMs, key });
+    return principal;
   }
 }
 
-function foundOrRefused(found: HeldKey | 'unknown' | 'unavailable'): HeldKey {
+function keyOrRefusal(found: HeldKey | 'unknown' | 'unavailable'): HeldKey {
   if (found === 'unavailable') throw identityUnavailable();
   if (found === 'unknown') throw unauthenticated('signature', 'no such key');
   return found;
