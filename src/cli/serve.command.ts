@@ -36,11 +36,6 @@ export async function serve(
   warnings: readonly string[],
   listening: (at: { listen: string; management: string }) => void = () => undefined,
 ): Promise<number> {
-  if (config.auth.enabled) {
-    throw new Error(
-      'auth.enabled is true, but this version cannot verify tokens yet: it would have to refuse every request',
-    );
-  }
   const gateway = await Gateway.start(config);
   const { log } = gateway.telemetry;
   announce(gateway, config, warnings);
@@ -63,7 +58,9 @@ export async function serve(
 function announce(gateway: Gateway, config: GatewayConfig, warnings: readonly string[]): void {
   const { log } = gateway.telemetry;
   for (const warning of warnings) log.warn(warning);
-  log.warn('auth is off: whoever reaches this gateway may use every engine');
+  const { enabled, issuers } = config.auth;
+  if (enabled) log.info({ auth: true, issuers: issuers.map(({ issuer }) => issuer) }, 'auth is on');
+  else log.warn({ auth: false }, 'auth is off: whoever reaches this gateway may use every engine');
   const limits = config.upstreams.map(({ name, engine, url, connections, slots, observe }) => ({
     upstream: name,
     engine,

@@ -6,4 +6,6 @@ export interface Principal {
   readonly band: string;
   /** undefined: auth is off, and no scope is asked for. */
   readonly scopes: ReadonlySet<string> | undefined;
+  /** What the identity provider says it belongs to; absent: nothing. */
+  readonly groups?: ReadonlySet<string>;
 }

@@ -11,17 +11,18 @@ export interface Received {
   readonly rest: string;
 }
 
-/** Stands for a token in `{{apiKey}}`: with auth off, any will do. */
-const CREDENTIAL = 'a-token-of-the-caller';
-
-/** Sends the case's request and reads the answer, or leaves when the case says so. */
-export async function sendCase({ port }: { readonly port: number }, request: CaseRequest): Promise<Received> {
+/** Sends the case's request, with this credential for `{{apiKey}}`, and reads the answer or leaves when the case says so. */
+export async function sendCase(
+  { port }: { readonly port: number },
+  request: CaseRequest,
+  credential: string,
+): Promise<Received> {
   const connection = await RawConnection.open(port);
   const reader = new SseFrameReader();
   const frames: SseFrame[] = [];
   const timer = leaveAfterMs(connection, request.abortAfterMs);
   try {
-    connection.send(bytesOf(request));
+    connection.send(bytesOf(request, credential));
     const response = await connection.response({
       method: request.method,
       onBody(bytes) {
@@ -46,9 +47,9 @@ function leaveAfterMs(connection: RawConnection, abortAfterMs: number | undefine
   }, abortAfterMs);
 }
 
-function bytesOf({ method, path, headers, body, rawBody }: CaseRequest): Buffer {
+function bytesOf({ method, path, headers, body, rawBody }: CaseRequest, credential: string): Buffer {
   const filled = Object.entries(headers).map(
-    ([name, value]) => [name, value.replaceAll('{{apiKey}}', CREDENTIAL)] as const,
+    ([name, value]) => [name, value.replaceAll('{{apiKey}}', credential)] as const,
   );
   const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
   return requestBytes({ method, path, headers: filled, ...(sent === undefined ? {} : { body: sent }) });

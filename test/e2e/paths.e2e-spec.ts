@@ -1,5 +1,6 @@
 import { Controller, Get, type INestApplicationContext } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { AccessTable } from '../../src/common/config/access-table.js';
 import { CallerResolver } from '../../src/modules/auth/caller-resolver.js';
 import { ScopeGuard } from '../../src/modules/auth/scope.guard.js';
 import { CHAT, chatBody, contentOf, EdgeWorld, expectProblem } from '../support/edge-world.js';
@@ -163,7 +164,7 @@ describe('targets and routes', () => {
       module: BareController,
       imports: [DiscoveryModule],
       controllers: [BareController],
-      providers: [ScopeGuard, { provide: CallerResolver, useValue: {} }],
+      providers: [ScopeGuard, { provide: CallerResolver, useValue: {} }, { provide: AccessTable, useValue: {} }],
     };
     const start = (): Promise<INestApplicationContext> =>
       NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });

@@ -22,6 +22,8 @@ export interface WorldOptions {
   readonly slots?: { readonly limit: number; readonly perEndpoint: number };
   /** Keys of the section `server`. */
   readonly server?: JsonObject;
+  /** Keys of the section `auth`. */
+  readonly auth?: JsonObject;
 }
 
 const SLOTS = { limit: 8, perEndpoint: 8 };
@@ -42,7 +44,7 @@ export class SocketWorld {
 
   static async start(
     proxies: readonly TestProxy[],
-    { slots = SLOTS, server = {} }: WorldOptions = {},
+    { slots = SLOTS, server = {}, auth = {} }: WorldOptions = {},
   ): Promise<SocketWorld> {
     let world: SocketWorld | undefined = undefined;
     const upstream: SocketUpstream = await SocketUpstream.start({
@@ -56,7 +58,7 @@ export class SocketWorld {
       { name: 'console', url: upstream.url, engine: 'http' as const, slots },
       { name: 'refusing', url: 'http://127.0.0.1:9', engine: 'http' as const },
     ];
-    world = new SocketWorld(await startGateway({ upstreams, proxies, server }), upstream);
+    world = new SocketWorld(await startGateway({ upstreams, proxies, server, auth }), upstream);
     return world;
   }
 

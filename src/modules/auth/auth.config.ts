@@ -4,9 +4,9 @@ import { NestedList } from '../../common/config/nested.js';
 import { DurationMs } from '../../common/config/quantities.js';
 import { anyText, Flag, headerName, OneOf, oneOf, Text } from '../../common/config/texts.js';
 
-/** Asymmetric ones only: a public key must never pass for a shared secret. */
+/** Asymmetric ones only: a public key must never pass for a shared secret. The JWT library knows no EdDSA. */
 export const SIGNATURE_ALGORITHMS = [
-  'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA',
+  'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512',
 ] as const; // prettier-ignore
 
 const MAX_CLOCK_TOLERANCE_MS = 60_000;

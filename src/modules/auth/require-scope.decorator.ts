@@ -5,12 +5,12 @@ export const REQUIREMENT = 'gateway:requirement';
 
 /**
  * What a route asks of its caller: the scope of an LLM operation, that of the configured prefix that matches, any valid
- * token, or nothing. Which scope that is, the configuration says.
+ * token, or nothing. Which scope that is, the configuration says. `apiKey`: the token may come as `x-api-key`.
  */
 export type Requirement =
-  | { readonly operation: Operation }
+  | { readonly operation: Operation; readonly apiKey?: true }
   | { readonly prefix: true }
-  | { readonly anyToken: true }
+  | { readonly anyToken: true; readonly apiKey?: true }
   | { readonly public: true };
 
 /** Every controller or route carries one: a route without it stops the start. */

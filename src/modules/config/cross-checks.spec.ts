@@ -60,6 +60,12 @@ it.each<[string, readonly Edit[], string]>([
   ['auth without an issuer', [[/issuers:[\s\S]*?\n {2}algorithms/u, 'issuers: []\n  algorithms'], ['${AUTH_ENABLED:-false}', 'true']], 'auth.enabled: true needs at least one entry in auth.issuers'],
   ['bands at will with auth on', [['bandHeaderTrust: lower', 'bandHeaderTrust: any'], ['${AUTH_ENABLED:-false}', 'true']], 'auth.bandHeaderTrust: "any" would let any caller choose its band'],
   ['one header for band and tenant', [['x-llmgw-session', 'x-llmgw-band']], 'auth.tenantHeader: "x-llmgw-band" is auth.bandHeader too'],
+  ['keys that end before they are fetched anew', [['maxKeyAge: 24h', 'maxKeyAge: 10m'], ['# keyRefresh:', 'keyRefresh:']], 'auth.keyRefresh: "10m" is not below auth.maxKeyAge'],
+  ['a band in a field of credentials', [['bandHeader: x-llmgw-band', 'bandHeader: x-api-key']], 'auth.bandHeader: "x-api-key" is a field of credentials'],
+  ['a token where clients put theirs', [['# tokenHeader: x-authentik-jwt', 'tokenHeader: authorization']], 'proxies[1].tokenHeader: "authorization" is a field of credentials'],
+  ['a token where the tenant stands', [['# tokenHeader: x-authentik-jwt', 'tokenHeader: x-llmgw-session']], 'proxies[1].tokenHeader: "x-llmgw-session" is auth.tenantHeader too'],
+  ['a group without a claim', [['scope: "llm:chat" }', 'scope: "llm:chat", group: gpu }']], 'operations.chat.group: "gpu" needs auth.groupsClaim'],
+  ['a group of everyone', [['scope: "cluster:read"', 'scope: public\n    group: gpu'], ['# groupsClaim:', 'groupsClaim:']], 'proxies[0].group: "gpu" is never asked for'],
   ['two budgets of one tenant', [['tenants:\n', 'tenants:\n    - { name: "svc-batch", requests: 1, tokens: 1 }\n']], 'budgets.tenants[1].name: "svc-batch" is already the name of budgets.tenants[0]'],
 ])('%s stop the start', (_what, edits, fault) => {
   const [first, ...more] = faultsAfter(...edits).filter((told) => told.startsWith(fault));
@@ -76,6 +82,7 @@ it.each<[string, readonly Edit[]]>([
   ['an upstream that nobody uses', [['- name: atlas', '- name: spare\n    url: "http://spare"\n    discover: single\n    engine: http\n    connections: 1\n    slots: { limit: 1, perEndpoint: 1 }\n  - name: atlas']]],
   ['bands at will with auth off', [['bandHeaderTrust: lower', 'bandHeaderTrust: any']]],
   ['no issuers with auth off', [[/issuers:[\s\S]*?\n {2}algorithms/u, 'issuers: []\n  algorithms']]],
+  ['a group with a claim', [['scope: "llm:chat" }', 'scope: "llm:chat", group: gpu }'], ['# groupsClaim:', 'groupsClaim:']]],
   ['equal ceilings', [['ceiling: 0.75', 'ceiling: 0.9']]],
 ])('%s do not', (_what, edits) => {
   expect(faultsAfter(...edits)).toEqual([]);
@@ -97,4 +104,24 @@ it('does not judge again what has a fault of its own', () => {
     expect.stringContaining('models[1].upstream: "or nith" is not a name'),
     expect.stringContaining('admission.bands[0].ceiling: "2s" is not a number'),
   ]);
+});
+
+describe('with auth on, the operator is warned', () => {
+  const warnings = (...edits: readonly Edit[]): readonly string[] => {
+    const on: Edit = ['${AUTH_ENABLED:-false}', 'true'];
+    const text = [on, ...edits].reduce((before, [from, to]) => before.replace(from, () => to), example);
+    return parseConfig(text, 'gateway.yaml', {}).warnings;
+  };
+
+  it('of sockets that outlive their tokens', () => {
+    expect(warnings()).toContainEqual(expect.stringContaining('without timeouts.total'));
+    const bounded: Edit = ['{ connect: 5s, read: 1h, write: 1h }', '{ connect: 5s, read: 1h, write: 1h, total: 8h }'];
+    expect(warnings(bounded).filter((told) => told.includes('timeouts.total'))).toEqual([]);
+  });
+
+  it('of keys that are fetched in the clear', () => {
+    expect(warnings().filter((told) => told.includes('not https'))).toEqual([]);
+    const plain: Edit = ['jwksUri: "https:', 'jwksUri: "http:'];
+    expect(warnings(plain)).toContainEqual(expect.stringContaining('auth.issuers[0].jwksUri'));
+  });
 });

@@ -1,4 +1,5 @@
 import { BandNames } from '../../common/band-names.js';
+import { AccessTable } from '../../common/config/access-table.js';
 import { OperationsConfig } from '../../common/config/operations.config.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
 import { ServerConfig } from '../../common/config/server.config.js';
@@ -20,6 +21,7 @@ export interface InjectedSection {
 export const injectedSections = (config: GatewayConfig): readonly InjectedSection[] => [
   { type: ServerConfig, name: 'server', value: config.server },
   { type: RoutingTable, name: 'routing', value: new RoutingTable(config) },
+  { type: AccessTable, name: 'access', value: new AccessTable(config) },
   { type: OperationsConfig, name: 'operations', value: config.operations },
   { type: AdmissionConfig, name: 'admission', value: config.admission },
   { type: BandNames, name: 'bands', value: bandNamesOf(config) },

@@ -19,7 +19,7 @@ const NATIVE_PATH = '/v1/messages';
 
 /** The Messages dialect: translated for engines that speak chat completions, untouched for those that speak it too. */
 @Controller('llm/v1/messages')
-@RequireScope({ operation: 'chat' })
+@RequireScope({ operation: 'chat', apiKey: true })
 export class AnthropicController {
   constructor(
     private readonly table: RoutingTable,

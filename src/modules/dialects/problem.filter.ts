@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
 import { ClientGone } from '../proxy/client-gone.js';
 import { exchangeOf } from '../proxy/exchange.js';
+import { nameRoute } from '../proxy/open-exchange.js';
 import { ProblemRenderer } from './problem-renderer.js';
 
 /** Any error, answered in the route's dialect. Whoever left gets no answer. */
@@ -15,7 +15,10 @@ export class ProblemFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const reply = http.getResponse<FastifyReply>();
     reply.hijack();
-    const exchange = exchangeOf(http.getRequest<{ raw: IncomingMessage }>().raw);
+    const request = http.getRequest<FastifyRequest>();
+    const exchange = exchangeOf(request.raw);
+    // Whom the guard turns away has reached no handler yet.
+    nameRoute(exchange.record, request);
     if (error instanceof ClientGone) return;
     const problem = problemOf(error);
     exchange.record.problem = problem.code;

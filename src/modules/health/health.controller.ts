@@ -5,6 +5,7 @@ import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import { RequireScope } from '../auth/require-scope.decorator.js';
 import { openExchange } from '../proxy/open-exchange.js';
 import { DrainIndicator } from './drain.indicator.js';
+import { JwksIndicator } from './jwks.indicator.js';
 
 /** Whether the process lives, and whether traffic may come. No upstream is asked: one that is down leaves others up. */
 @Controller()
@@ -13,6 +14,7 @@ export class HealthController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly drain: DrainIndicator,
+    private readonly jwks: JwksIndicator,
   ) {}
 
   @Get('healthz')
@@ -23,7 +25,7 @@ export class HealthController {
   @Get('readyz')
   @HealthCheck({ noCache: false })
   async ready(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const result = await this.health.check([() => this.drain.check()]).catch(notReady);
+    const result = await this.health.check([() => this.drain.check(), () => this.jwks.check()]).catch(notReady);
     openExchange(request, reply).sendJson({ status: 'ready', checks: Object.keys(result.details) });
   }
 }

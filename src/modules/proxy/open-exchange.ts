@@ -1,14 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestRecord } from '../../common/request-record.js';
 import { exchangeOf, type Exchange } from './exchange.js';
 
 /** The exchange of a request that a handler answers itself: from here on the framework keeps its hands off. */
 export function openExchange(request: FastifyRequest, reply: FastifyReply): Exchange {
   reply.hijack();
   const exchange = exchangeOf(request.raw);
-  const { record } = exchange;
-  // An alias has named its route already; the catch-all names the prefix that it finds.
-  if (record.route === 'none') record.route = namedRoute(request.routeOptions.url);
+  nameRoute(exchange.record, request);
   return exchange;
+}
+
+/** An alias has named its route already; the catch-all's is named after the prefix that is found. */
+export function nameRoute(record: RequestRecord, { routeOptions }: Pick<FastifyRequest, 'routeOptions'>): void {
+  if (record.route === 'none') record.route = namedRoute(routeOptions.url);
 }
 
 const namedRoute = (url: string | undefined): string =>

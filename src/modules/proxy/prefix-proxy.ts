@@ -1,10 +1,11 @@
 import type { RoutingTable } from '../../common/config/routing-table.js';
+import { prefixOf } from '../../common/prefix-of.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { Admittance } from './admittance.js';
 import { requireIdentity } from './core/body-checks.js';
 import { dashed, proxyRequestHeaders, withoutFields } from './core/headers.js';
 import { PlainRendering } from './core/plain-rendering.js';
-import { prefixOf, upstreamTarget } from './core/prefix-table.js';
+import { upstreamTarget } from './core/prefix-table.js';
 import { pathOf } from './request-head.js';
 import type { Exchange } from './exchange.js';
 import type { ProxiesConfig, ProxyConfig } from './proxies.config.js';

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Clock } from '../../common/clock.js';
+import { rightOf } from '../../common/config/access-table.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { RequestRecord } from '../../common/request-record.js';
 import type { Reservation } from '../budgets/reservation.js';
@@ -92,7 +93,9 @@ export class WebSocketProxy {
     const protocols = parseHandshake(request);
     requireOrigin(request.rawHeaders, proxy.socket?.origins);
     const call = this.#callFor(opening, proxy, protocols);
-    const caller = this.callers.resolve(request, peer.address);
+    const caller = await this.callers.resolve(request, peer.address, { right: rightOf(proxy), apiKey: false });
+    // Its token may have had to wait for its issuer's keys.
+    if (client.gone) throw new ClientGone();
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     using reservation = await this.admittance.reserveOne(caller);

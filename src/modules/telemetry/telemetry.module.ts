@@ -5,10 +5,14 @@ import { RoutingTable } from '../../common/config/routing-table.js';
 import { systemClock } from '../../common/clock.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
+import { AuthModule } from '../auth/auth.module.js';
+import { CallerResolver } from '../auth/caller-resolver.js';
+import { Issuers } from '../auth/issuers.js';
 import { Budgets } from '../budgets/budgets.js';
 import { BudgetsModule } from '../budgets/budgets.module.js';
 import { EngineObserverModule } from '../engine-observer/engine-observer.module.js';
 import { EngineRegistry } from '../engine-observer/engine-registry.js';
+import { showAuth } from './auth-metrics.js';
 import { showBudgets } from './budget-metrics.js';
 import { showEngines } from './engine-metrics.js';
 import { LogWriter } from './log-writer.js';
@@ -17,9 +21,11 @@ import { showPools } from './pool-metrics.js';
 import { Telemetry } from './telemetry.js';
 import { TelemetryConfig } from './telemetry.config.js';
 
+const AUTH_SHOWN = Symbol('auth is shown');
+
 /** What is told about the requests: metrics and one log line each. */
 @Module({
-  imports: [AdmissionModule, BudgetsModule, EngineObserverModule],
+  imports: [AdmissionModule, AuthModule, BudgetsModule, EngineObserverModule],
   providers: [
     {
       provide: LogWriter,
@@ -28,6 +34,7 @@ import { TelemetryConfig } from './telemetry.config.js';
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
     { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable, Budgets], useFactory: metrics },
+    { provide: AUTH_SHOWN, inject: [CallerResolver, Issuers], useFactory: authShown },
     { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
   ],
   exports: [OperatorLog, Telemetry],
@@ -45,6 +52,11 @@ function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingT
   showBudgets(register, budgets);
   showEngines(register, engines, observed);
   return new Metrics(register);
+}
+
+function authShown(callers: CallerResolver, issuers: Issuers): true {
+  showAuth(register, callers, issuers);
+  return true;
 }
 
 function telemetry(writer: LogWriter, of: Metrics): Telemetry {

@@ -1,5 +1,6 @@
 import type { BandNames } from '../../../common/band-names.js';
 import type { Principal } from '../../../common/principal.js';
+import { lowerBand, namedBand } from './bands.js';
 
 /** What decides who calls while auth is off. */
 export interface HeaderPolicy {
@@ -30,10 +31,6 @@ export function callerFromHeaders(fields: Fields, trusted: boolean, policy: Head
 
 function bandFrom(asked: string | string[] | undefined, policy: HeaderPolicy, bands: BandNames): string {
   if (asked === undefined) return bands.defaultBand;
-  const lowest = bands.all[bands.all.length - 1] ?? bands.defaultBand;
-  if (typeof asked !== 'string') return lowest;
-  const index = bands.all.indexOf(asked);
-  if (index < 0) return lowest;
-  const highest = policy.bandHeaderTrust === 'any' ? 0 : bands.all.indexOf(bands.defaultBand);
-  return index >= highest ? asked : bands.defaultBand;
+  const named = namedBand(asked, bands);
+  return policy.bandHeaderTrust === 'any' ? named : lowerBand(named, bands.defaultBand, bands);
 }

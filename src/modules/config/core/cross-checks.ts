@@ -1,6 +1,13 @@
+import {
+  checkAuth,
+  checkGroups,
+  checkIdentityFields,
+  warnOfEndlessSockets,
+  warnOfPlainKeys,
+} from './checks/auth-checks.js';
 import { checkListeners, checkUpstreamUrls, warnOfWideNetworks } from './checks/network-checks.js';
 import { checkAliases, checkAliasOperations, checkPrefixesApart, checkProxies } from './checks/path-checks.js';
-import { checkAdmission, checkAuth, checkBands, checkBudgets, checkCeilings } from './checks/policy-checks.js';
+import { checkAdmission, checkBands, checkBudgets, checkCeilings } from './checks/policy-checks.js';
 import { checkBodyMemory, checkNames, checkReserve, checkUpstreamLimits } from './checks/upstream-checks.js';
 import type { Finding } from './finding.js';
 import type { Check, Sections } from './sections.js';
@@ -20,10 +27,12 @@ const CHECKS: readonly Check[] = [
   checkCeilings,
   checkAdmission,
   checkAuth,
+  checkIdentityFields,
+  checkGroups,
   checkBudgets,
 ];
 
-const WARNINGS: readonly Check[] = [warnOfWideNetworks];
+const WARNINGS: readonly Check[] = [warnOfWideNetworks, warnOfEndlessSockets, warnOfPlainKeys];
 
 /** Names that must exist, sums that must hold: what no value can show by itself. */
 export const crossFindings = (config: Sections): readonly Finding[] => findingsOf(CHECKS, config);

@@ -19,6 +19,10 @@ export interface CheckedSections {
     readonly methods: readonly string[];
     readonly websocket: boolean;
     readonly socket?: object;
+    readonly timeouts: { readonly totalMs?: number };
+    readonly scope: string;
+    readonly group?: string;
+    readonly tokenHeader?: string;
   }[];
   readonly admission: {
     readonly store: string;
@@ -30,7 +34,10 @@ export interface CheckedSections {
   };
   readonly auth: {
     readonly enabled: boolean;
-    readonly issuers: readonly { readonly issuer: string }[];
+    readonly issuers: readonly { readonly issuer: string; readonly jwksUri: string }[];
+    readonly maxKeyAgeMs: number;
+    readonly keyRefreshMs?: number;
+    readonly groupsClaim?: string;
     readonly identityFrom?: readonly string[];
     readonly bandHeader: string;
     readonly tenantHeader: string;

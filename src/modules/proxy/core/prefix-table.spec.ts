@@ -1,4 +1,5 @@
-import { prefixOf, upstreamTarget } from './prefix-table.js';
+import { prefixOf } from '../../../common/prefix-of.js';
+import { upstreamTarget } from './prefix-table.js';
 
 const prefixes = [
   { prefix: '/cluster', stripPrefix: true },

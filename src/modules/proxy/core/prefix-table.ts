@@ -1,19 +1,14 @@
+import type { Prefixed } from '../../../common/prefix-of.js';
 import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
 
-/** What a prefix needs to be found and to build its upstream's path. */
-export interface Prefix {
-  readonly prefix: string;
+/** What a prefix needs to build its upstream's path. */
+export interface Prefix extends Prefixed {
   readonly stripPrefix: boolean;
 }
 
 const DOT_SEGMENT = /(?:^|\/)\.{1,2}(?:\/|$)/;
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNSAFE_DECODED = /[\u0000-\u001f\u007f\\]/;
-
-/** The configured prefix that a path lies in: the prefix itself, or below it at a segment's border. */
-export function prefixOf<P extends Prefix>(path: string, prefixes: readonly P[]): P | undefined {
-  return prefixes.find(({ prefix }) => path === prefix || (path.startsWith(prefix) && path[prefix.length] === '/'));
-}
 
 /**
  * The target that the upstream gets: what was checked is what is sent. After one decoding the path must not leave the

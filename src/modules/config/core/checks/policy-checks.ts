@@ -26,24 +26,6 @@ export const checkAdmission: Check = ({ admission }, report) => {
   }
 };
 
-export const checkAuth: Check = ({ auth }, report) => {
-  if (auth === undefined) return;
-  reportRepeats(
-    auth.issuers?.map((issuer) => issuer.issuer),
-    { list: 'auth.issuers', key: 'issuer' },
-    report,
-  );
-  if (auth.enabled === true && auth.issuers?.length === 0) {
-    report('auth.enabled', 'needs at least one entry in auth.issuers: no token could be valid');
-  }
-  if (auth.enabled === true && auth.bandHeaderTrust === 'any') {
-    report('auth.bandHeaderTrust', 'would let any caller choose its band: with auth.enabled it must be lower');
-  }
-  if (auth.bandHeader !== undefined && auth.bandHeader === auth.tenantHeader) {
-    report('auth.tenantHeader', 'is auth.bandHeader too');
-  }
-};
-
 export const checkBudgets: Check = ({ budgets }, report) =>
   reportRepeats(
     budgets?.tenants?.map((tenant) => tenant.name),
