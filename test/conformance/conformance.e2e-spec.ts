@@ -14,6 +14,7 @@ const SERVED_DIALECTS: readonly CaseDialect[] = [
   'openai-embeddings',
   'openai-rerank',
   'openai-models',
+  'openai-responses',
 ];
 
 /** Cases that need what these gateways are not configured with, and why. */
