@@ -9,7 +9,8 @@ const dist = pathToFileURL(`${resolve(process.argv[2] ?? 'dist')}/`);
 const core = (path) => import(new URL(`modules/dialects/core/${path}`, dist));
 const { OpenAiRendering } = await core('openai/open-ai-rendering.js');
 const { AnthropicRendering } = await core('anthropic/anthropic-rendering.js');
-const { NativeRendering } = await core('anthropic/native-rendering.js');
+const { NativeRendering } = await core('native-rendering.js');
+const { NativeMessageWords } = await core('anthropic/native-words.js');
 
 const ROUNDS = 5;
 const CALLS = 200_000;
@@ -49,7 +50,7 @@ const messages = () =>
   begun(
     new AnthropicRendering({ model: 'demo-chat', stream: true, thinking: 'shown', estimatedInputTokens: 100, context }),
   );
-const native = () => begun(new NativeRendering(context));
+const native = () => begun(new NativeRendering(new NativeMessageWords(context)));
 
 function begun(rendering) {
   rendering.begin(200, SSE);

@@ -1,6 +1,7 @@
 import { foldStream } from '../support/fold-stream.js';
-import { listOr, objectOr } from '../support/json.js';
+import { listOr, objectOr, type JsonObject } from '../support/json.js';
 import { readByOfficialClient } from '../support/official-client.js';
+import { official } from '../support/rendered-responses.js';
 import { CaseGateways } from './case-gateways.js';
 import { loadCaseFiles, type CaseDialect, type ConformanceCase } from './case-file.js';
 import { faultsOf } from './check-case.js';
@@ -14,6 +15,7 @@ const SERVED_DIALECTS: readonly CaseDialect[] = [
   'openai-embeddings',
   'openai-rerank',
   'openai-models',
+  'openai-responses',
 ];
 
 const gateways = new CaseGateways();
@@ -39,7 +41,15 @@ async function run(each: ConformanceCase): Promise<void> {
   if (each.dialect === 'openai-chat' && each.expect.outcome !== undefined) {
     await compareWithOfficialClient(received, each.expect.outcome);
   }
+  if (each.dialect === 'openai-responses' && each.expect.outcome === 'complete') {
+    const folded = foldStream('openai-responses', received.frames);
+    const { output, ...response } = await official(received.response?.body ?? Buffer.alloc(0));
+    // The client adds members of its own to the items.
+    expect([response, output]).toMatchObject([withoutOutput(folded), listOr(folded['output'])]);
+  }
 }
+
+const withoutOutput = ({ output: _, ...response }: JsonObject): JsonObject => response;
 
 /** The official client must accept a complete stream, with the same content, and throw on a failed one. */
 async function compareWithOfficialClient({ response, frames }: Received, outcome: 'complete' | 'error'): Promise<void> {

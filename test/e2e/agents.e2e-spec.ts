@@ -12,7 +12,7 @@ const TABLE = 'High water at Skag: 14:05, 2.1 m';
 const REPORT = 'Høgvatn kl. 14:05 \\ "spring" {tide}\n\t— 2,1 m 🌊';
 const LAST_WORDS = 'The report is written.';
 
-describe.each(AGENTS)('the agent $name, in a tool loop over the Messages dialect', (agent) => {
+describe.each(AGENTS)('the agent $name, in a tool loop over $route', (agent) => {
   let engine: VllmServer;
   let gateway: RunningGateway;
   let folder: AgentFolder;
@@ -61,10 +61,10 @@ describe.each(AGENTS)('the agent $name, in a tool loop over the Messages dialect
   });
 
   it('is counted as three good answers of that dialect, and nothing else', async () => {
-    const route = { route: '/llm/v1/messages' };
+    const route = { route: agent.route };
     expect(await gateway.metric('http_requests_total', { ...route, method: 'POST', status: '200' })).toBe(3);
     expect(await gateway.metric('http_requests_total')).toBe(3);
-    expect(await gateway.metric('llm_ttft_seconds_count', { model: MODEL, dialect: 'anthropic' })).toBe(3);
+    expect(await gateway.metric('llm_ttft_seconds_count', { model: MODEL, dialect: agent.dialect })).toBe(3);
   });
 
   it('reaches no host but this machine', () => {

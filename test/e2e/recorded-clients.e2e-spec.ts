@@ -7,6 +7,7 @@ import { jsonOf, ScriptedEngine, type EngineRequest, type EngineScript } from '.
 import { SseFrameReader } from '../support/sse-frames.js';
 import { startGateway, type RunningGateway } from '../support/start-gateway.js';
 import { brokenInvariant } from '../support/stream-invariants.js';
+import { official } from '../support/rendered-responses.js';
 import { askedForUsage, chatAnswer, chatStream, embeddingsAnswer } from './engine-answers.js';
 
 /** What a real client sent, as it was recorded on the wire. */
@@ -22,6 +23,9 @@ interface Recording {
 const SERVED_PATHS = /^\/v1\/(chat\/completions|completions|embeddings|rerank|models(\/.*)?)$/;
 /** Those of the Messages dialect. */
 const MESSAGES_PATHS = /^\/llm\/v1\/(messages|messages\/count_tokens|models)$/;
+
+/** That of the Responses dialect. */
+const RESPONSES_PATHS = /^\/v1\/responses$/;
 
 const FOLDER = new URL('../clients/requests/', import.meta.url);
 
@@ -40,6 +44,7 @@ function loadRecordings(served: RegExp): Recording[] {
 
 const recordings = loadRecordings(SERVED_PATHS);
 const messagesRecordings = loadRecordings(MESSAGES_PATHS);
+const responsesRecordings = loadRecordings(RESPONSES_PATHS);
 /** Headers that are between the caller and the gateway. */
 const PRIVATE = /^(authorization|proxy-authorization|cookie|x-api-key|x-stainless-.*)$/;
 const CHAT_MODEL = 'test-model';
@@ -179,6 +184,67 @@ describe('a request of a real client in the Messages dialect is served, in the w
     const frames = new SseFrameReader().push(response.body);
     expect(brokenInvariant('anthropic', frames, 'complete')).toBeUndefined();
     return foldStream('anthropic', frames);
+  }
+});
+
+describe('a request of a real client in the Responses dialect is served, in the words of chat completions', () => {
+  it.each(responsesRecordings.map((recording) => [recording.name, recording] as const))('%s', async (_, recording) => {
+    const body = objectOr(recording.body);
+    const response = await replay(recording);
+    expect([response.status, response.end]).toEqual([200, 'clean']);
+    expect(engine.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+    expectNothingPrivate(engine.lastRequest);
+    expectTranslated(body, objectOr(jsonOf(engine.lastRequest)));
+    const answer = body['stream'] === true ? await accepted(response) : response.json();
+    expect(answer).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      model: CHAT_MODEL,
+      output: [{ type: 'message', content: [{ type: 'output_text', text: 'Hello.' }] }],
+      usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+    });
+  });
+
+  it('covers codex, pi, LangChain, the agents SDK and the official client', () => {
+    const names = responsesRecordings.map(({ name }) => name.replace(/--.*/, ''));
+    expect([...new Set(names)]).toEqual(['codex', 'langchain', 'openai-agents', 'pi', 'sdk-openai']);
+    expect(names).toHaveLength(9);
+  });
+
+  /** Every text, call, result and function of the client is there, and no word that only its dialect has. */
+  function expectTranslated(body: JsonObject, atEngine: JsonObject): void {
+    const items = listOr(body['input']).map(objectOr);
+    const messages = listOr(atEngine['messages']).map(objectOr);
+    const idsOf = (type: string) => items.filter((item) => item['type'] === type).map(({ call_id }) => call_id);
+    const calls = messages.flatMap(({ tool_calls }) => listOr(tool_calls)).map((call) => objectOr(call)['id']);
+    expect(calls).toEqual(idsOf('function_call'));
+    expect(messages.filter(({ role }) => role === 'tool').map(({ tool_call_id }) => tool_call_id)).toEqual(
+      idsOf('function_call_output'),
+    );
+    const said = JSON.stringify(messages);
+    for (const text of textsIn(body)) expect(said).toContain(JSON.stringify(text).slice(1, -1));
+    const functions = listOr(body['tools']).filter((tool) => objectOr(tool)['type'] === 'function');
+    expect(listOr(atEngine['tools'])).toHaveLength(functions.length);
+    expect(atEngine['max_tokens']).toBe(body['max_output_tokens']);
+    expect(messages.slice(1).some(({ role }) => role === 'system')).toBe(false);
+    expect(JSON.stringify(atEngine)).not.toMatch(
+      /input_text|"call_id"|encrypted|"namespace"|prompt_cache_key|client_metadata|"include"|"store"|Thinking it over/,
+    );
+  }
+
+  function textsIn({ input, instructions }: JsonObject): unknown[] {
+    const contents = listOr(input).map((item) => objectOr(item)['content'] ?? objectOr(item)['output']);
+    const texts = contents.flatMap((content) =>
+      typeof content === 'string' ? [content] : listOr(content).map((part) => objectOr(part)['text']),
+    );
+    return [input, instructions, ...texts].filter((text) => typeof text === 'string');
+  }
+
+  /** What the official client's accumulator makes of the stream, which keeps the rules of the dialect. */
+  function accepted(response: RawResponse): Promise<unknown> {
+    expect(response.header('content-type')).toContain('text/event-stream');
+    expect(brokenInvariant('responses', new SseFrameReader().push(response.body), 'complete')).toBeUndefined();
+    return official(response.body);
   }
 });
 

@@ -13,9 +13,12 @@ export interface AgentTask {
   readonly home: string;
 }
 
-/** An agent from npm that speaks the Messages dialect. */
+/** An agent from npm. */
 export interface Agent {
   readonly name: string;
+  /** How it speaks, and where. */
+  readonly dialect: 'anthropic' | 'responses';
+  readonly route: '/llm/v1/messages' | '/v1/responses';
   /** The line that has the simulated model read a file with the agent's own tool, and the one that has it write one. */
   readonly read: (file: string) => string;
   readonly write: (file: string, content: string) => string;
@@ -28,8 +31,13 @@ const installed = (path: string): string => fileURLToPath(new URL(`../../node_mo
 
 const call = (tool: string, args: object): string => `sim:call ${tool} ${JSON.stringify(args)}`;
 
-const PI: Agent = {
+const piSpeaking = (
+  speech: Pick<Agent, 'dialect' | 'route'>,
+  api: 'anthropic-messages' | 'openai-responses',
+  base: '/llm' | '/v1',
+): Agent => ({
   name: 'pi',
+  ...speech,
   read: (path) => call('read', { path }),
   write: (path, content) => call('write', { path, content }),
   knownOutsideHosts: [],
@@ -41,8 +49,8 @@ const PI: Agent = {
       'pi/models.json': JSON.stringify({
         providers: {
           gw: {
-            baseUrl: `${origin}/llm`,
-            api: 'anthropic-messages',
+            baseUrl: `${origin}${base}`,
+            api,
             apiKey: 'any',
             models: [{ id: model, reasoning: true, contextWindow: 32_768, maxTokens: 4_096 }],
           },
@@ -50,10 +58,14 @@ const PI: Agent = {
       }),
     },
   }),
-};
+});
+
+const MESSAGES = { dialect: 'anthropic', route: '/llm/v1/messages' } as const;
+const RESPONSES = { dialect: 'responses', route: '/v1/responses' } as const;
 
 const CONTINUE: Agent = {
   name: 'Continue',
+  ...MESSAGES,
   read: (filepath) => call('Read', { filepath }),
   write: (filepath, content) => call('Write', { filepath, content }),
   knownOutsideHosts: ['api.continue.dev'],
@@ -83,4 +95,8 @@ const CONTINUE: Agent = {
   }),
 };
 
-export const AGENTS: readonly Agent[] = [PI, CONTINUE];
+export const AGENTS: readonly Agent[] = [
+  piSpeaking(MESSAGES, 'anthropic-messages', '/llm'),
+  piSpeaking(RESPONSES, 'openai-responses', '/v1'),
+  CONTINUE,
+];

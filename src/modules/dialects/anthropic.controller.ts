@@ -9,8 +9,9 @@ import { openExchange } from '../proxy/open-exchange.js';
 import { Relay } from '../proxy/relay.js';
 import { AnthropicRendering } from './core/anthropic/anthropic-rendering.js';
 import { nativeFields } from './core/anthropic/native-fields.js';
-import { NativeRendering } from './core/anthropic/native-rendering.js';
+import { NativeMessageWords } from './core/anthropic/native-words.js';
 import { prepareMessages, type PreparedMessages } from './core/anthropic/prepare-request.js';
+import { NativeRendering } from './core/native-rendering.js';
 import { ProblemRenderer } from './problem-renderer.js';
 import { TokenCounter } from './token-counter.js';
 
@@ -74,7 +75,7 @@ export class AnthropicController {
 
   #rendering({ native, request, model, thinking }: PreparedMessages, exchange: Exchange): Rendering {
     const context = this.problems.contextOf(exchange.requestId);
-    if (native) return new NativeRendering(context);
+    if (native) return new NativeRendering(new NativeMessageWords(context));
     return new AnthropicRendering({
       model: model.id,
       stream: request.stream,

@@ -12,12 +12,19 @@ import { ModelsController } from './models.controller.js';
 import { OpenAiController } from './openai.controller.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ProblemRenderer } from './problem-renderer.js';
+import { ResponsesController } from './responses.controller.js';
 import { TokenCounter } from './token-counter.js';
 
 /** How callers speak. */
 @Module({
   imports: [AuthModule, AdmissionModule, ProxyModule],
-  controllers: [OpenAiController, ModelsController, AnthropicController, AnthropicModelsController],
+  controllers: [
+    OpenAiController,
+    ResponsesController,
+    ModelsController,
+    AnthropicController,
+    AnthropicModelsController,
+  ],
   providers: [
     { provide: APP_FILTER, useClass: ProblemFilter },
     {

@@ -2,7 +2,7 @@ import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { WholeResponse } from '../../common/rendering.js';
 import { isAnthropicTarget } from '../proxy/request-head.js';
 import { renderAnthropicProblem } from './core/anthropic/render-problem.js';
-import { renderOpenAiProblem } from './core/openai/render-problem.js';
+import { renderOpenAiProblem } from './core/openai-problem.js';
 import type { ProblemContext } from './core/problem-json.js';
 
 /** Any problem as the response that the client behind a path understands. */

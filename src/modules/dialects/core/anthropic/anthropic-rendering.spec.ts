@@ -338,6 +338,22 @@ describe('a stream that is kept alive', () => {
     expect(text(one.failure(broken))).toBe('');
   });
 
+  it('keeps one form where the engine begins a whole answer and then falls silent', () => {
+    const one = rendering();
+    one.begin(200, JSON_TYPE);
+    expect(text(one.heartbeat())).toContain('ping');
+    const { body } = one.whole(Buffer.from('{"error":{"message":"out of memory"}}'));
+    expect(framesOf(body, 'error')).toMatchObject([{ event: 'error', data: { error: { type: 'api_error' } } }]);
+    expect(one.failed).toBe(true);
+  });
+
+  it('has no life kept in it where the engine has begun an error, which has its status', () => {
+    const one = rendering();
+    one.begin(429, JSON_TYPE);
+    expect(one.heartbeat()).toBeUndefined();
+    expect(one.whole(Buffer.from('{"error":{"message":"slow down"}}')).status).toBe(429);
+  });
+
   it('fails in the dialect’s own way', () => {
     const one = rendering();
     one.heartbeat();

@@ -1,9 +1,2 @@
 /** What a client is sent between two events to say that its stream still lives. */
-export const PING_EVENT = Buffer.from('event: ping\ndata: {"type":"ping"}\n\n');
-
-/** The fields of an answer in JSON, and of one in events; an engine's own are added. */
-export const JSON_FIELDS: readonly string[] = ['content-type', 'application/json', 'x-content-type-options', 'nosniff'];
-export const STREAM_FIELDS: readonly string[] = [
-  ...['content-type', 'text/event-stream; charset=utf-8'],
-  ...['cache-control', 'no-store', 'x-accel-buffering', 'no'],
-];
+export const PING_EVENT = 'event: ping\ndata: {"type":"ping"}\n\n';

@@ -1,12 +1,19 @@
-import { type Usage, usageFromOpenAi } from '../../../../common/canonical/usage.js';
+import type { Usage } from '../../../../common/canonical/usage.js';
+import type { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
+import type { ThinkingMode } from '../answer-request.js';
+import type { CallFragment } from '../call-fragment.js';
+import { type ChunkSink, readChunk } from '../chat-chunk.js';
 import { DeliveredTokens } from '../delivered-tokens.js';
-import { isObject, isText, type JsonObject } from '../json-value.js';
-import { fragmentOf } from './call-fragment.js';
+import type { EngineError } from '../engine-error.js';
+import type { JsonObject } from '../json-value.js';
+import { type CallSink, StreamedCalls } from '../streamed-calls.js';
+import type { AnswerEvents } from '../translated-stream.js';
+import { engineFailureOf } from './engine-failure.js';
+import { PING_EVENT } from './frames.js';
 import { messageUsageOf } from './message-usage.js';
-import type { ThinkingMode } from './messages-request.js';
+import { errorEvent, problemEvent } from './render-problem.js';
 import { stopMembers } from './stop-reason.js';
-import { type CallSink, StreamedCalls } from './streamed-calls.js';
-import { type MessageUsage, SIGNATURE } from './wire.js';
+import { inventedId, type MessageUsage, SIGNATURE } from './wire.js';
 
 /** What the stream has to know of its request. */
 export interface StreamTerms {
@@ -27,7 +34,7 @@ const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","
  * Chunks of chat completions in, events of the dialect out, one after the other and as text: blocks are numbered, and
  * never two of them are open.
  */
-export class MessageStream implements CallSink {
+export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
   usage: Usage | undefined;
   contentSeen = false;
   /** A finish_reason has come: what may still follow is the usage. */
@@ -42,8 +49,12 @@ export class MessageStream implements CallSink {
   private readonly delivered = new DeliveredTokens();
   private readonly calls: StreamedCalls;
 
-  constructor(private readonly terms: StreamTerms) {
-    this.calls = new StreamedCalls(this, terms.id);
+  constructor(
+    private readonly terms: StreamTerms,
+    private readonly requestId: string,
+  ) {
+    const idOf = (position: number): string => inventedId(terms.id, position);
+    this.calls = new StreamedCalls(this, { idOf, objectsOnly: true });
   }
 
   get deliveredTokens(): number {
@@ -55,16 +66,9 @@ export class MessageStream implements CallSink {
     return this.calls.fault;
   }
 
-  /** `source`: the JSON text of the chunk. */
   chunk(chunk: JsonObject, source: string): void {
     this.start();
-    if (isObject(chunk['usage'])) this.usage = usageFromOpenAi(chunk['usage']);
-    const choices = chunk['choices'];
-    if (!Array.isArray(choices)) return;
-    for (let at = 0; at < choices.length; at += 1) {
-      const choice: unknown = choices[at];
-      if (isObject(choice) && (choice['index'] ?? 0) === 0) this.choice(choice, source, ['choices', at, 'delta']);
-    }
+    readChunk(chunk, source, this);
   }
 
   /** The events since the last call. */
@@ -84,6 +88,33 @@ export class MessageStream implements CallSink {
     const delta = stopMembers({ reason: this.reason, matched: this.matched, refused: this.refused, called });
     this.event('message_delta', { type: 'message_delta', delta, usage: this.lastUsage() });
     this.out += STOP_EVENT;
+  }
+
+  engineFailed(error: EngineError, status: number): void {
+    this.out += errorEvent(engineFailureOf(error, status).error, this.requestId);
+  }
+
+  failed(problem: GatewayProblem): void {
+    this.out += problemEvent(problem, this.requestId);
+  }
+
+  beat(): void {
+    this.out += PING_EVENT;
+  }
+
+  counted(usage: Usage | undefined): void {
+    this.usage = usage;
+  }
+
+  finish(reason: string, choice: JsonObject): void {
+    this.finished = true;
+    this.reason = reason;
+    this.matched = choice['stop_reason'] ?? this.matched;
+  }
+
+  refusal(text: string): void {
+    this.refused = true;
+    this.text(text);
   }
 
   openCall(id: string, name: string): void {
@@ -108,38 +139,13 @@ export class MessageStream implements CallSink {
     this.event('message_start', { type: 'message_start', message });
   }
 
-  private choice(choice: JsonObject, source: string, path: readonly (string | number)[]): void {
-    const delta = choice['delta'];
-    if (isObject(delta)) this.delta(delta, source, path);
-    const reason = choice['finish_reason'];
-    if (!isText(reason)) return;
-    this.finished = true;
-    this.reason = reason;
-    this.matched = choice['stop_reason'] ?? this.matched;
-  }
-
-  private delta(delta: JsonObject, source: string, path: readonly (string | number)[]): void {
-    const { reasoning_content: named, reasoning: renamed, content, refusal, tool_calls: calls } = delta;
-    if (isText(named)) this.thinking(named);
-    else if (isText(renamed)) this.thinking(renamed);
-    if (isText(content)) this.text(content);
-    if (isText(refusal)) {
-      this.refused = true;
-      this.text(refusal);
-    }
-    if (!Array.isArray(calls)) return;
-    calls.forEach((call: unknown, at) => {
-      if (isObject(call)) this.call(call, source, [...path, 'tool_calls', at]);
-    });
-  }
-
-  private text(text: string): void {
+  text(text: string): void {
     this.piece(text);
     if (this.open !== 'text') this.openBlock('text', '{"type":"text","text":""}');
     this.out += `${DELTA}${this.index},"delta":{"type":"text_delta","text":${JSON.stringify(text)}}}\n\n`;
   }
 
-  private thinking(text: string): void {
+  thought(text: string): void {
     const { thinking } = this.terms;
     if (thinking === 'off') return;
     this.piece(text);
@@ -148,8 +154,7 @@ export class MessageStream implements CallSink {
     this.out += `${DELTA}${this.index},"delta":{"type":"thinking_delta","thinking":${JSON.stringify(text)}}}\n\n`;
   }
 
-  private call(call: JsonObject, source: string, path: readonly (string | number)[]): void {
-    const fragment = fragmentOf(call, source, path);
+  call(fragment: CallFragment): void {
     this.piece(fragment.arguments);
     this.calls.take(fragment);
   }

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { cutAt, SSE, text } from '../../../../../test/support/rendered-stream.js';
 import { CONTEXT, framesOf } from '../../../../../test/support/rendered-messages.js';
 import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import { NativeRendering } from './native-rendering.js';
+import { NativeRendering } from '../native-rendering.js';
+import { NativeMessageWords } from './native-words.js';
 
 const event = (data: { type: string } & Record<string, unknown>): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -20,7 +21,7 @@ const ERROR = event({ type: 'error', error: { type: 'overloaded_error', message:
 const cut = new GatewayProblem('upstream-failed', { detail: 'The engine broke off.' });
 
 const begun = (headers = SSE, status = 200): NativeRendering => {
-  const one = new NativeRendering(CONTEXT);
+  const one = new NativeRendering(new NativeMessageWords(CONTEXT));
   one.begin(status, headers);
   return one;
 };
@@ -87,7 +88,7 @@ it('puts an error of the engine into the gateway’s form, before and inside a s
     request_id: 'req-1',
     error: { type: 'overloaded_error' },
   });
-  const parked = new NativeRendering(CONTEXT);
+  const parked = new NativeRendering(new NativeMessageWords(CONTEXT));
   parked.heartbeat();
   parked.begin(529, { 'content-type': 'application/json' });
   expect(framesOf(parked.whole(body).body, 'error')).toMatchObject([{ data: { error: { type: 'overloaded_error' } } }]);

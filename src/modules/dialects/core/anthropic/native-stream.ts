@@ -2,6 +2,7 @@ import type { Usage } from '../../../../common/canonical/usage.js';
 import { eventFields, type EventSink, EventSplitter } from '../../../../common/sse.js';
 import { DeliveredEvents } from '../delivered-tokens.js';
 import { isObject, parsedJson } from '../json-value.js';
+import type { NativeTap } from '../native-rendering.js';
 import { usageFromMessages } from './message-usage.js';
 
 /** A usage, an error or an end stands in a small event; what is larger is content. */
@@ -11,7 +12,7 @@ const CONTENT = /content_block_(?:start|delta)/;
 const DELTA = 'content_block_delta';
 
 /** Looks at a stream of the dialect's own events as it goes by, and changes nothing. */
-export class NativeStream implements EventSink {
+export class NativeStream implements EventSink, NativeTap {
   usage: Usage | undefined;
   contentSeen = false;
   /** `message_stop` has gone by. */

@@ -1,7 +1,7 @@
-import { invalidField } from '../body-problems.js';
+import { invalidField, untranslatable } from '../body-problems.js';
 import type { JsonObject } from '../json-value.js';
-import { booleanAt, listAt, nameAt, objectAt, optional, textAt } from './fields.js';
-import type { Part, ToolResult } from './messages-request.js';
+import { booleanAt, listAt, nameAt, objectAt, optional, textAt } from '../fields.js';
+import type { Part, ToolResult } from '../answer-request.js';
 
 /** A text, or blocks that are read one by one; `path` is that of the content. */
 export function eachBlock(
@@ -61,9 +61,6 @@ export function textsOf(content: unknown, path: string): string[] {
   });
   return texts;
 }
-
-export const untranslatable = (path: string, what: string): Error =>
-  invalidField(path, `is ${JSON.stringify(what.slice(0, 64))}, which cannot be passed to this model's engine`);
 
 const text = (value: string): Part => ({ type: 'text', text: value });
 

@@ -2,13 +2,20 @@ import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import { invalidField } from '../body-problems.js';
 import type { JsonObject } from '../json-value.js';
 import type { ScannedBody } from '../scan-request.js';
-import { booleanAt, countAt, listAt, nameAt, numberAt, objectAt, optional, textAt } from './fields.js';
-import type { MessagesRequest, ThinkingMode } from './messages-request.js';
+import { booleanAt, countAt, listAt, nameAt, numberAt, objectAt, optional, textAt } from '../fields.js';
+import type { AnswerFormat, AnswerRequest, ThinkingMode } from '../answer-request.js';
 import { textsOf } from './parse-blocks.js';
 import { parseTools } from './parse-tools.js';
 import { parseConversation } from './parse-turns.js';
-import { SourceTexts } from './source-texts.js';
+import { SourceTexts } from '../source-texts.js';
 
+/** A schema has to be named in chat completions; the name means nothing. */
+const SCHEMA_NAME = 'answer';
+/** Beyond `high` the dialects have no words in common. */
+const EFFORTS: ReadonlyMap<string, string> = new Map([
+  ['xhigh', 'high'],
+  ['max', 'high'],
+]);
 const SAMPLING = ['temperature', 'top_p', 'top_k'] as const;
 
 /** What every body of the dialect says, even one that is passed on as it is. */
@@ -34,12 +41,7 @@ export function parseHead(scan: ScannedBody): MessagesHead {
  * A body of the dialect as a typed request. Whatever the engine could not be told is refused, with the field's path;
  * unknown members are passed over. `counting`: no limit of the answer is required.
  */
-export function parseMessages(
-  scan: ScannedBody,
-  head: MessagesHead,
-  model: string,
-  counting: boolean,
-): MessagesRequest {
+export function parseMessages(scan: ScannedBody, head: MessagesHead, model: string, counting: boolean): AnswerRequest {
   const { tree, stream, maxTokens } = head;
   if (maxTokens === undefined && !counting) throw invalidField('max_tokens', 'is missing');
   const sources = new SourceTexts(scan);
@@ -48,7 +50,7 @@ export function parseMessages(
     inputs ??= sources.inputs();
     return inputs.get(`${message}.${block}`);
   });
-  const schemas = sources.schemas();
+  const schemas = sources.membersIn('tools', 'input_schema');
   const stops = optional(tree['stop_sequences'], 'stop_sequences', listAt) ?? [];
   const output = optional(tree['output_config'], 'output_config', objectAt);
   return {
@@ -61,8 +63,9 @@ export function parseMessages(
     stopSequences: stops.map((stop, position) => textAt(stop, `stop_sequences[${position}]`)),
     sampling: samplingOf(tree),
     thinking: thinkingOf(tree),
-    effort: optional(output?.['effort'], 'output_config.effort', nameAt),
-    answerSchema: answerSchemaOf(tree, sources),
+    effort: effortOf(optional(output?.['effort'], 'output_config.effort', nameAt)),
+    format: formatOf(answerSchemaOf(tree, sources)),
+    continuesLast: true,
   };
 }
 
@@ -92,6 +95,14 @@ function thinkingOf(tree: JsonObject): ThinkingMode {
   if (type === 'disabled') return 'off';
   return thinking['display'] === 'omitted' ? 'omitted' : 'shown';
 }
+
+const effortOf = (effort: string | undefined): string | undefined =>
+  effort === undefined ? undefined : (EFFORTS.get(effort) ?? effort);
+
+const formatOf = (schema: string | undefined): AnswerFormat | undefined =>
+  schema === undefined
+    ? undefined
+    : { type: 'json_schema', name: SCHEMA_NAME, description: undefined, schema, strict: undefined };
 
 /** JSON text of the schema, by its present name or that of the beta before it. */
 function answerSchemaOf(tree: JsonObject, sources: SourceTexts): string | undefined {

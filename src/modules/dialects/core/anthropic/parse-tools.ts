@@ -1,7 +1,7 @@
 import { invalidField } from '../body-problems.js';
 import type { JsonObject } from '../json-value.js';
-import { booleanAt, listAt, nameAt, objectAt, optional, textAt } from './fields.js';
-import type { Tool, ToolChoice } from './messages-request.js';
+import { booleanAt, listAt, nameAt, objectAt, optional, textAt } from '../fields.js';
+import type { Tool, ToolChoice } from '../answer-request.js';
 
 /** What is asked about tools; nothing of it is left where every tool is one that the vendor runs. */
 export interface ToolTerms {

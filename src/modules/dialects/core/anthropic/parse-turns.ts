@@ -1,17 +1,12 @@
-import { invalidField } from '../body-problems.js';
+import { invalidField, untranslatable } from '../body-problems.js';
 import type { JsonObject } from '../json-value.js';
-import { listAt, nameAt, objectAt, textAt } from './fields.js';
-import type { AssistantTurn, Turn, UserTurn } from './messages-request.js';
-import { eachBlock, partsOf, textsOf, toolResultOf, untranslatable } from './parse-blocks.js';
+import { listAt, nameAt, objectAt, textAt } from '../fields.js';
+import type { AssistantTurn } from '../answer-request.js';
+import { Conversation } from '../conversation.js';
+import { eachBlock, partsOf, textsOf, toolResultOf } from './parse-blocks.js';
 
 /** The source text of a tool's input, by the positions of message and block. */
 export type InputText = (message: number, block: number) => string | undefined;
-
-export interface Conversation {
-  /** What the system says before anyone else. */
-  readonly system: readonly string[];
-  readonly turns: readonly Turn[];
-}
 
 /** Reads `messages`. Neighbours of one role become one turn; the system is heard as a user where it speaks midway. */
 export function parseConversation(value: unknown, inputText: InputText): Conversation {
@@ -19,12 +14,11 @@ export function parseConversation(value: unknown, inputText: InputText): Convers
   if (messages.length === 0) throw invalidField('messages', 'is empty');
   const reader = new TurnReader(inputText);
   messages.forEach((message, position) => reader.message(objectAt(message, `messages[${position}]`), position));
-  return reader;
+  return reader.conversation;
 }
 
-class TurnReader implements Conversation {
-  readonly system: string[] = [];
-  readonly turns: Turn[] = [];
+class TurnReader {
+  readonly conversation = new Conversation();
 
   constructor(private readonly inputText: InputText) {}
 
@@ -39,13 +33,11 @@ class TurnReader implements Conversation {
   }
 
   private systemMessage(content: unknown, path: string): void {
-    const texts = textsOf(content, path);
-    if (this.turns.length === 0) this.system.push(...texts);
-    else this.userTurn().parts.push(...texts.map((text) => ({ type: 'text' as const, text })));
+    this.conversation.systemSays(textsOf(content, path));
   }
 
   private user(content: unknown, path: string): void {
-    const turn = this.userTurn();
+    const turn = this.conversation.userTurn();
     eachBlock(content, path, (block, type, at) => {
       if (type === 'tool_result') turn.results.push(toolResultOf(block, at));
       else turn.parts.push(...partsOf(block, type, at));
@@ -53,7 +45,7 @@ class TurnReader implements Conversation {
   }
 
   private assistant(content: unknown, path: string, position: number): void {
-    const turn = this.assistantTurn();
+    const turn = this.conversation.assistantTurn();
     eachBlock(content, path, (block, type, at, blockPosition) => {
       switch (type) {
         case 'text':
@@ -81,21 +73,5 @@ class TurnReader implements Conversation {
       name: nameAt(block['name'], `${path}.name`),
       input: given ?? '{}',
     };
-  }
-
-  private userTurn(): UserTurn {
-    const last = this.turns.at(-1);
-    if (last?.role === 'user') return last;
-    const turn: UserTurn = { role: 'user', results: [], parts: [] };
-    this.turns.push(turn);
-    return turn;
-  }
-
-  private assistantTurn(): AssistantTurn {
-    const last = this.turns.at(-1);
-    if (last?.role === 'assistant') return last;
-    const turn: AssistantTurn = { role: 'assistant', thinking: '', text: '', calls: [] };
-    this.turns.push(turn);
-    return turn;
   }
 }

@@ -3,8 +3,8 @@ import type { Model, RoutingTable } from '../../../../common/config/routing-tabl
 import { findModel } from '../find-model.js';
 import { promptSize, type PromptSize } from '../prompt-size.js';
 import { scanBody } from '../scan-request.js';
-import { chatRequest, tokenizeRequest } from './chat-request.js';
-import type { ThinkingMode } from './messages-request.js';
+import { chatRequest, tokenizeRequest } from '../chat-request.js';
+import type { ThinkingMode } from '../answer-request.js';
 import { nativeSize } from './native-size.js';
 import { parseHead, parseMessages } from './parse-request.js';
 

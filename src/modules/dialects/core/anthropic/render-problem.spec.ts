@@ -56,7 +56,7 @@ it('carries what official clients look for beside the message', () => {
 });
 
 it('is one event inside a stream', () => {
-  const event = String(problemEvent(new GatewayProblem('draining', { detail: 'Going.' }), 'r-1'));
+  const event = problemEvent(new GatewayProblem('draining', { detail: 'Going.' }), 'r-1');
   expect(event).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Going. (overloaded)"},"request_id":"r-1"}\n\n',
   );

@@ -76,10 +76,10 @@ export function problemBody(problem: GatewayProblem, error: AnthropicError, cont
 }
 
 /** A problem inside a stream. */
-export function problemEvent(problem: GatewayProblem, requestId: string): Buffer {
+export function problemEvent(problem: GatewayProblem, requestId: string): string {
   return errorEvent(anthropicErrorOf(problem), requestId);
 }
 
-export function errorEvent(error: AnthropicError, requestId: string): Buffer {
-  return Buffer.from(`event: error\ndata: ${JSON.stringify({ type: 'error', error, request_id: requestId })}\n\n`);
+export function errorEvent(error: AnthropicError, requestId: string): string {
+  return `event: error\ndata: ${JSON.stringify({ type: 'error', error, request_id: requestId })}\n\n`;
 }

@@ -1,7 +1,7 @@
 import type { EngineHeaders, WholeResponse } from '../../../../common/rendering.js';
 import type { ProblemContext } from '../problem-json.js';
 import { renderEngineError } from './engine-failure.js';
-import { JSON_FIELDS } from './frames.js';
+import { JSON_FIELDS } from '../response-fields.js';
 
 /** What an engine said when it was asked to count. */
 export interface CountAnswer {

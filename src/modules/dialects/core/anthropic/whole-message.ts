@@ -1,11 +1,11 @@
 import type { Usage } from '../../../../common/canonical/usage.js';
-import { elementSpans } from '../json-splice.js';
 import { isObject, isText, type JsonObject } from '../json-value.js';
-import { fragmentOf, inputTextOf, inventedId } from './call-fragment.js';
+import { fragmentsOf, inputTextOf } from '../call-fragment.js';
+import { contentText } from '../content-text.js';
 import { messageUsageOf } from './message-usage.js';
-import type { ThinkingMode } from './messages-request.js';
+import type { ThinkingMode } from '../answer-request.js';
 import { stopMembers } from './stop-reason.js';
-import { type MessageUsage, SIGNATURE, type TextBlock, type ThinkingBlock } from './wire.js';
+import { inventedId, type MessageUsage, SIGNATURE, type TextBlock, type ThinkingBlock } from './wire.js';
 
 /** What the answer has to know of its request. */
 export interface MessageTerms {
@@ -45,22 +45,13 @@ function textBlocks({ content, refusal }: JsonObject): readonly TextBlock[] {
   return texts.length === 0 ? [] : [{ type: 'text', text: texts.join('') }];
 }
 
-function contentText(content: unknown): unknown {
-  if (!Array.isArray(content)) return content;
-  return content.map((part: unknown) => (isObject(part) && isText(part['text']) ? part['text'] : '')).join('');
-}
-
 /** JSON text of each call: what the engine wrote as its arguments keeps its digits. */
 function toolBlocks(message: JsonObject, source: string, seed: string): string[] {
   const calls: readonly unknown[] = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
-  const spans = calls.length === 0 ? [] : elementSpans(source, ['choices', 0, 'message', 'tool_calls']);
-  return calls.flatMap((call, at) => {
-    if (!isObject(call)) return [];
-    const span = spans[at];
-    const own = span === undefined ? '' : source.slice(span.start, span.end);
-    const { id, name, arguments: input } = fragmentOf(call, own, []);
+  const fragments = fragmentsOf(calls, source, ['choices', 0, 'message', 'tool_calls']);
+  return fragments.map(({ id, name, arguments: input }, at) => {
     const head = JSON.stringify({ type: 'tool_use', id: id ?? inventedId(seed, at), name: name ?? '' });
-    return [`${head.slice(0, -1)},"input":${inputTextOf(input)}}`];
+    return `${head.slice(0, -1)},"input":${inputTextOf(input)}}`;
   });
 }
 

@@ -30,3 +30,6 @@ export interface AnthropicError {
 
 /** Clients discard thinking that is not signed. The engines sign nothing, and the gateway checks nothing. */
 export const SIGNATURE = 'dW5zaWduZWQ=';
+
+/** An id for a tool call that came without one: the same for the same place in the same answer, and for no other. */
+export const inventedId = (seed: string, position: number): string => `toolu_${seed}_${position}`;

@@ -10,11 +10,11 @@ import { type VectorEncoding, withVectors } from './embedding-vectors.js';
 import { tokensInBody } from '../delivered-tokens.js';
 import { engineErrorFromBody } from '../engine-error.js';
 import { checkEngineHead, fieldOf, handedOnFields, isEventStream, isJsonType } from '../engine-head.js';
-import { errorEvent, problemEvent } from './render-problem.js';
+import { errorEvent, problemEvent } from '../openai-problem.js';
 import { StreamRenderer } from './stream-renderer.js';
 import { TailTap, usageInBody } from './usage-tap.js';
 import { errorInAnswer, repairedChat } from './whole-answer.js';
-import { engineFailureOf, renderEngineError, wrapped } from './whole-error.js';
+import { engineFailureOf, renderEngineError, wrapped } from '../openai-engine-error.js';
 
 /** What the rendering of one answer has to know of its request. */
 export interface OpenAiRenderingTerms {

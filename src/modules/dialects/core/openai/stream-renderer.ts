@@ -3,10 +3,10 @@ import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 import { eventBytes, eventFields, type EventSink, EventSplitter } from '../../../../common/sse.js';
 import { DeliveredEvents } from '../delivered-tokens.js';
 import { parsedJson } from '../json-value.js';
-import { errorEvent, problemEvent } from './render-problem.js';
+import { errorEvent, problemEvent } from '../openai-problem.js';
 import { DONE_EVENT, isPlainEvent, StreamRepair, type StreamTerms } from './stream-repair.js';
 import { statusIn } from '../engine-error.js';
-import { engineFailureOf } from './whole-error.js';
+import { engineFailureOf } from '../openai-engine-error.js';
 
 export interface StreamRendererTerms extends StreamTerms {
   readonly model: string;

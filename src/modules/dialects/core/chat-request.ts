@@ -1,21 +1,14 @@
-import type { EngineKind } from '../../../../common/config/upstreams.config.js';
+import type { EngineKind } from '../../../common/config/upstreams.config.js';
 import { chatMessages } from './chat-messages.js';
-import type { MessagesRequest, Tool, ToolChoice } from './messages-request.js';
+import type { AnswerFormat, AnswerRequest, Tool, ToolChoice } from './answer-request.js';
 
-/** A schema has to be named in chat completions; the name means nothing. */
-const SCHEMA_NAME = 'answer';
-/** Beyond `high` the dialects have no words in common. */
-const EFFORTS: ReadonlyMap<string, string> = new Map([
-  ['xhigh', 'high'],
-  ['max', 'high'],
-]);
 /** Engines that open a new turn behind a last assistant message unless they are told to go on with it. */
 const WANT_CONTINUATION: ReadonlySet<EngineKind> = new Set(['vllm', 'sglang']);
 /** Engines whose chat templates decide about reasoning. */
 const HAVE_TEMPLATES: ReadonlySet<EngineKind> = new Set(['vllm', 'sglang', 'llamacpp']);
 
 /** The body of the chat completions request that means the same to an engine of this kind. */
-export function chatRequest(request: MessagesRequest, engine: EngineKind): Buffer {
+export function chatRequest(request: AnswerRequest, engine: EngineKind): Buffer {
   const { model, maxTokens, system, turns, stream, stopSequences, sampling } = request;
   return bodyOf({
     model: JSON.stringify(model),
@@ -25,13 +18,13 @@ export function chatRequest(request: MessagesRequest, engine: EngineKind): Buffe
     ...(stream && { stream: 'true', stream_options: '{"include_usage":true}' }),
     ...toolMembers(request),
     ...reasoningMembers(request, engine),
-    ...formatMembers(request.answerSchema),
+    ...formatMembers(request.format),
     ...continuationMembers(request, engine),
   });
 }
 
 /** The body of vLLM's `/tokenize`: the prompt that the same request would become. */
-export function tokenizeRequest(request: MessagesRequest, engine: EngineKind): Buffer {
+export function tokenizeRequest(request: AnswerRequest, engine: EngineKind): Buffer {
   return bodyOf({
     model: JSON.stringify(request.model),
     messages: JSON.stringify(chatMessages(request.system, request.turns)),
@@ -54,7 +47,7 @@ function numbersOf(numbers: Readonly<Record<string, number | undefined>>): Membe
   return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
 }
 
-function toolMembers({ tools, toolChoice, parallelCalls }: MessagesRequest): Members {
+function toolMembers({ tools, toolChoice, parallelCalls }: AnswerRequest): Members {
   if (tools.length === 0) return {};
   return {
     tools: toolsJson(tools),
@@ -67,8 +60,8 @@ function toolMembers({ tools, toolChoice, parallelCalls }: MessagesRequest): Mem
 function toolsJson(tools: readonly Tool[]): string {
   const written = tools.map(({ name, description, inputSchema, strict }) => {
     const head = `{"type":"function","function":{"name":${JSON.stringify(name)}`;
-    const described = description === undefined ? '' : `,"description":${JSON.stringify(description)}`;
-    return `${head}${described},"parameters":${inputSchema}${strict === undefined ? '' : `,"strict":${strict}`}}}`;
+    const parameters = inputSchema === undefined ? '' : `,"parameters":${inputSchema}`;
+    return `${head}${described(description)}${parameters}${strictly(strict)}}}`;
   });
   return `[${written.join(',')}]`;
 }
@@ -85,28 +78,34 @@ function chatToolChoice(choice: ToolChoice): unknown {
   }
 }
 
-function reasoningMembers(request: MessagesRequest, engine: EngineKind): Members {
+function reasoningMembers(request: AnswerRequest, engine: EngineKind): Members {
   const { thinking, effort } = request;
   const template = templateMembers(request, engine);
   if (thinking === 'off' && !('chat_template_kwargs' in template)) return { reasoning_effort: '"none"' };
   if (effort === undefined) return template;
-  return { ...template, reasoning_effort: JSON.stringify(EFFORTS.get(effort) ?? effort) };
+  return { ...template, reasoning_effort: JSON.stringify(effort) };
 }
 
-function templateMembers({ thinking }: MessagesRequest, engine: EngineKind): Members {
+function templateMembers({ thinking }: AnswerRequest, engine: EngineKind): Members {
   if (thinking !== 'off' || !HAVE_TEMPLATES.has(engine)) return {};
   return { chat_template_kwargs: '{"enable_thinking":false}' };
 }
 
-function formatMembers(schema: string | undefined): Members {
-  if (schema === undefined) return {};
-  const named = `{"name":${JSON.stringify(SCHEMA_NAME)},"schema":${schema}}`;
+function formatMembers(format: AnswerFormat | undefined): Members {
+  if (format === undefined) return {};
+  if (format.type === 'json_object') return { response_format: '{"type":"json_object"}' };
+  const { name, description, schema, strict } = format;
+  const named = `{"name":${JSON.stringify(name)}${described(description)},"schema":${schema}${strictly(strict)}}`;
   return { response_format: `{"type":"json_schema","json_schema":${named}}` };
 }
 
-/** A last assistant turn is the beginning of the answer, unless it waits for the results of its calls. */
-function continuationMembers({ turns }: MessagesRequest, engine: EngineKind): Members {
-  const last = turns.at(-1);
+const described = (text: string | undefined): string =>
+  text === undefined ? '' : `,"description":${JSON.stringify(text)}`;
+const strictly = (strict: boolean | undefined): string => (strict === undefined ? '' : `,"strict":${strict}`);
+
+/** A last assistant turn that is to be gone on with, unless it waits for the results of its calls. */
+function continuationMembers({ turns, continuesLast }: AnswerRequest, engine: EngineKind): Members {
+  const last = continuesLast ? turns.at(-1) : undefined;
   if (last?.role !== 'assistant' || last.calls.length > 0 || !WANT_CONTINUATION.has(engine)) return {};
   return { continue_final_message: 'true', add_generation_prompt: 'false' };
 }

@@ -1,18 +1,18 @@
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import type { EngineHeaders, WholeResponse } from '../../../../common/rendering.js';
-import { type ProblemContext, problemJson } from '../problem-json.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
+import type { EngineHeaders, WholeResponse } from '../../../common/rendering.js';
+import { type ProblemContext, problemJson } from './problem-json.js';
 import {
   CONTEXT_OVERFLOW_CODE,
   type EngineError,
   engineErrorFromBody,
   engineErrorIn,
   isContextOverflow,
-} from '../engine-error.js';
-import { fieldOf, handedOnFields, isJsonType } from '../engine-head.js';
-import { withMember } from '../json-splice.js';
-import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
-import { retryWordOf, withRetryWord } from '../retry-word.js';
-import type { OpenAiError } from './render-problem.js';
+} from './engine-error.js';
+import { fieldOf, handedOnFields, isJsonType } from './engine-head.js';
+import { withMember } from './json-splice.js';
+import { isObject, isText, type JsonObject, parsedJson } from './json-value.js';
+import { retryWordOf, withRetryWord } from './retry-word.js';
+import type { OpenAiError } from './openai-problem.js';
 
 /** An engine's error as the client is to see it, and the status it has there. */
 export interface EngineFailure {

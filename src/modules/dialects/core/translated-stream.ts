@@ -1,12 +1,32 @@
-import type { Usage } from '../../../../common/canonical/usage.js';
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import { eventFields, type EventSink, EventSplitter } from '../../../../common/sse.js';
-import { type EngineError, engineErrorIn, namedError, statusIn } from '../engine-error.js';
-import { isObject, type JsonObject, parsedJson } from '../json-value.js';
-import { engineFailureOf } from './engine-failure.js';
-import { PING_EVENT } from './frames.js';
-import { MessageStream, type StreamTerms } from './message-stream.js';
-import { errorEvent, problemEvent } from './render-problem.js';
+import type { Usage } from '../../../common/canonical/usage.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
+import { eventFields, type EventSink, EventSplitter } from '../../../common/sse.js';
+import { type EngineError, engineErrorIn, namedError, statusIn } from './engine-error.js';
+import { unusableAnswer } from './engine-head.js';
+import { isObject, type JsonObject, parsedJson } from './json-value.js';
+
+/** A dialect's events for one answer, as text: what the engine says comes in, chunk by chunk. */
+export interface AnswerEvents {
+  readonly usage: Usage | undefined;
+  /** Of the answer so far, as far as that shows without the engine's count. */
+  readonly deliveredTokens: number;
+  readonly contentSeen: boolean;
+  /** A finish_reason has come: what may still follow is the usage. */
+  readonly finished: boolean;
+  /** Why what the engine sent is of no use, for the log; undefined: it is of use. */
+  readonly fault: string | undefined;
+  /** A chat chunk, or a whole chat answer; `source` is its JSON text. */
+  chunk(chunk: JsonObject, source: string): void;
+  /** The answer is complete; there may be a fault in it yet. */
+  end(): void;
+  /** The answer has failed by an error of the engine, or by a problem: its last event. */
+  engineFailed(error: EngineError, status: number): void;
+  failed(problem: GatewayProblem): void;
+  /** Nothing was said for a while. */
+  beat(): void;
+  /** The events since the last call. */
+  take(): string;
+}
 
 const NOTHING = Buffer.alloc(0);
 /** An event that is larger is no piece of an answer. */
@@ -15,32 +35,25 @@ const DATA = 'data: ';
 const BLANK_LINE = '\n\n';
 const LF = 0x0a;
 
-/** An engine's stream of chat chunks on its way to a client of the Messages dialect: each chunk is answered at once. */
-export class StreamRenderer implements EventSink {
+/** An engine's stream of chat chunks on its way to a client of another dialect: each chunk is answered at once. */
+export class TranslatedStream implements EventSink {
   failed = false;
-  private readonly stream: MessageStream;
   private readonly splitter = new EventSplitter(this, EVENT_LIMIT_BYTES);
   /** Nothing follows: the end, or an error, has been handed out. */
   private closed = false;
-  private last: Buffer = NOTHING;
 
-  constructor(
-    terms: StreamTerms,
-    private readonly requestId: string,
-  ) {
-    this.stream = new MessageStream(terms);
-  }
+  constructor(private readonly events: AnswerEvents) {}
 
   get usage(): Usage | undefined {
-    return this.stream.usage;
+    return this.events.usage;
   }
 
   get deliveredTokens(): number {
-    return this.stream.deliveredTokens;
+    return this.events.deliveredTokens;
   }
 
   get contentSeen(): boolean {
-    return this.stream.contentSeen;
+    return this.events.contentSeen;
   }
 
   push(bytes: Uint8Array): Uint8Array {
@@ -58,7 +71,7 @@ export class StreamRenderer implements EventSink {
     // A last event counts without its blank line.
     const rest = this.splitter.takeRest();
     if (rest.length > 0) this.event(rest);
-    if (this.stream.finished) this.finish();
+    if (this.events.finished) this.finish();
     if (this.closed) return this.taken();
     return new GatewayProblem('upstream-failed', {
       detail: 'The engine broke off in the middle of its answer (server_error).',
@@ -69,14 +82,29 @@ export class StreamRenderer implements EventSink {
   /** The event that ends a failed stream; what a stream that had its finish_reason still lacks, since it is complete. */
   failure(problem: GatewayProblem): Uint8Array {
     if (this.closed) return NOTHING;
-    if (this.stream.finished) this.finish();
-    else this.fail(problemEvent(problem, this.requestId));
+    if (this.events.finished) this.finish();
+    else this.fail(problem);
+    return this.taken();
+  }
+
+  /** An answer that the engine did not stream, as all of its events. */
+  answer(answer: JsonObject, source: string): Buffer {
+    this.events.chunk(answer, source);
+    this.finish();
+    return this.taken();
+  }
+
+  /** An error of the engine that came instead of an answer, as the last event. */
+  refused(error: EngineError, status: number): Buffer {
+    this.engineFailed(error, status);
     return this.taken();
   }
 
   /** Events go out whole, so there is always room between two of them. */
   heartbeat(): Uint8Array | undefined {
-    return this.closed ? undefined : PING_EVENT;
+    if (this.closed) return undefined;
+    this.events.beat();
+    return this.taken();
   }
 
   event(bytes: Buffer): void {
@@ -85,7 +113,7 @@ export class StreamRenderer implements EventSink {
   }
 
   part(): void {
-    if (!this.closed) this.failWith('the engine sent an event that is too large');
+    if (!this.closed) this.fail(unusableAnswer('the engine sent an event that is too large'));
   }
 
   lineFeed(): void {
@@ -103,39 +131,35 @@ export class StreamRenderer implements EventSink {
   private chunk(chunk: JsonObject, source: string, event: string | undefined): void {
     const error = event === 'error' ? namedError(chunk, source) : engineErrorIn(chunk);
     if (error !== undefined) return this.failAs(error);
-    this.stream.chunk(chunk, source);
-    if (this.stream.fault !== undefined) this.failWith(this.stream.fault);
+    this.events.chunk(chunk, source);
+    if (this.events.fault !== undefined) this.fail(unusableAnswer(this.events.fault));
   }
 
   private finish(): void {
-    this.stream.end();
-    if (this.stream.fault === undefined) this.closed = true;
-    else this.failWith(this.stream.fault);
+    if (this.events.fault === undefined) this.events.end();
+    if (this.events.fault === undefined) this.closed = true;
+    else this.fail(unusableAnswer(this.events.fault));
   }
 
   private failAs(error: EngineError): void {
-    this.fail(errorEvent(engineFailureOf(error, statusIn(error)).error, this.requestId));
+    this.engineFailed(error, statusIn(error));
   }
 
-  private failWith(cause: string): void {
-    const detail = 'The engine sent an answer that cannot be used (server_error).';
-    this.fail(
-      problemEvent(new GatewayProblem('upstream-invalid', { detail, cause: new Error(cause) }), this.requestId),
-    );
-  }
-
-  private fail(event: Buffer): void {
+  private engineFailed(error: EngineError, status: number): void {
     this.failed = true;
     this.closed = true;
-    this.last = event;
+    this.events.engineFailed(error, status);
+  }
+
+  private fail(problem: GatewayProblem): void {
+    this.failed = true;
+    this.closed = true;
+    this.events.failed(problem);
   }
 
   private taken(): Buffer {
-    const events = this.stream.take();
-    const { last } = this;
-    this.last = NOTHING;
-    if (last.length === 0) return events === '' ? NOTHING : Buffer.from(events);
-    return Buffer.concat([Buffer.from(events), last]);
+    const events = this.events.take();
+    return events === '' ? NOTHING : Buffer.from(events);
   }
 }
 

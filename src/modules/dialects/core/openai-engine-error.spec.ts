@@ -1,5 +1,5 @@
-import { terms } from '../../../../../test/support/rendered-stream.js';
-import { OpenAiRendering } from './open-ai-rendering.js';
+import { terms } from '../../../../test/support/rendered-stream.js';
+import { OpenAiRendering } from './openai/open-ai-rendering.js';
 
 interface Shown {
   readonly status: number;

@@ -1,6 +1,6 @@
-import type { JsonBytes } from '../json-bytes.js';
-import { eachElement, eachMember } from '../json-walk.js';
-import type { ScannedBody } from '../scan-request.js';
+import type { JsonBytes } from './json-bytes.js';
+import { eachElement, eachMember } from './json-walk.js';
+import type { ScannedBody } from './scan-request.js';
 
 /**
  * Looks values up in the bytes of a checked body, where their numbers have the digits that they were sent with: a tree
@@ -27,12 +27,12 @@ export class SourceTexts {
     return found;
   }
 
-  /** The `input_schema` of every tool, by its position. */
-  schemas(): ReadonlyMap<number, string> {
+  /** The member `name` of every object in the list `list`, by its position. */
+  membersIn(list: string, name: string): ReadonlyMap<number, string> {
     const found = new Map<number, string>();
-    this.eachObjectIn(this.valueOf(this.open, 'tools'), (tool, at) => {
-      const schema = this.valueOf(tool, 'input_schema');
-      if (schema !== undefined) found.set(at, this.textOf(schema));
+    this.eachObjectIn(this.valueOf(this.open, list), (element, at) => {
+      const value = this.valueOf(element, name);
+      if (value !== undefined) found.set(at, this.textOf(value));
     });
     return found;
   }

@@ -1,9 +1,9 @@
-import type { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import type { ProblemCode } from '../../../../common/problem/problems.js';
-import type { WholeResponse } from '../../../../common/rendering.js';
-import { eventBytes } from '../../../../common/sse.js';
-import { type ProblemContext, problemHeaders, problemJson } from '../problem-json.js';
-import { type RetryWord, withRetryWord } from '../retry-word.js';
+import type { GatewayProblem } from '../../../common/problem/gateway-problem.js';
+import type { ProblemCode } from '../../../common/problem/problems.js';
+import type { WholeResponse } from '../../../common/rendering.js';
+import { eventBytes } from '../../../common/sse.js';
+import { type ProblemContext, problemHeaders, problemJson } from './problem-json.js';
+import { type RetryWord, withRetryWord } from './retry-word.js';
 
 /** The dialect's error object. Its clients read this and nothing else of an error body. */
 export interface OpenAiError {

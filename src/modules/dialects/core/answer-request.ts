@@ -1,8 +1,8 @@
-/** A Messages request as it is meant: what may be written in several ways is written in one. */
-export interface MessagesRequest {
+/** A request for one answer as it is meant, in no dialect: what may be written in several ways is written in one. */
+export interface AnswerRequest {
   readonly model: string;
   readonly stream: boolean;
-  /** Tokens. undefined: only where tokens are counted, not made. */
+  /** Tokens. undefined: the engine's own limit. */
   readonly maxTokens: number | undefined;
   /** Texts that lead the conversation. */
   readonly system: readonly string[];
@@ -13,16 +13,31 @@ export interface MessagesRequest {
   readonly toolChoice: ToolChoice | undefined;
   readonly parallelCalls: boolean;
   readonly stopSequences: readonly string[];
-  /** Sampling numbers under the names that both dialects share. */
+  /** Sampling numbers under the names that chat completions have for them. */
   readonly sampling: Readonly<Record<string, number>>;
   readonly thinking: ThinkingMode;
+  /** How hard the model is to think, in a word of chat completions. */
   readonly effort: string | undefined;
-  /** JSON text of the schema that the answer must follow. */
-  readonly answerSchema: string | undefined;
+  /** What form the answer must have. */
+  readonly format: AnswerFormat | undefined;
+  /** A last turn of the assistant is the beginning of the answer. */
+  readonly continuesLast: boolean;
 }
 
 /** How much of the model's reasoning the client wants to see; off: the engine is to do without. */
 export type ThinkingMode = 'shown' | 'omitted' | 'off';
+
+export type AnswerFormat =
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema';
+      /** Has to be there in chat completions, and means nothing. */
+      readonly name: string;
+      readonly description: string | undefined;
+      /** JSON text. */
+      readonly schema: string;
+      readonly strict: boolean | undefined;
+    };
 
 export type Turn = UserTurn | AssistantTurn;
 
@@ -57,8 +72,8 @@ export interface ToolResult {
 export interface Tool {
   readonly name: string;
   readonly description: string | undefined;
-  /** JSON text. */
-  readonly inputSchema: string;
+  /** JSON text. undefined: it takes nothing. */
+  readonly inputSchema: string | undefined;
   readonly strict: boolean | undefined;
 }
 

@@ -1,10 +1,19 @@
-import { type CallFragment, inputTextOf, inventedId, isJsonObject } from './call-fragment.js';
+import { type CallFragment, inputTextOf, isJsonObject } from './call-fragment.js';
 
 /** Where the pieces of calls go, one call at a time. */
 export interface CallSink {
   openCall(id: string, name: string): void;
   callInput(json: string): void;
-  closeCall(): void;
+  /** `input`: all of its arguments. `cut`: the engine ran out of room in them. */
+  closeCall(input: string, cut: boolean): void;
+}
+
+/** What a dialect wants of calls. */
+export interface CallRules {
+  /** An id for a call that came without one: the same for the same place in the same answer, and for no other. */
+  idOf(position: number): string;
+  /** Arguments must come to a JSON object; otherwise they are the client's to read, whatever they are. */
+  readonly objectsOnly: boolean;
 }
 
 /** More calls in one answer are no answer of a model, and telling them apart would take its time. */
@@ -34,7 +43,7 @@ export class StreamedCalls {
 
   constructor(
     private readonly sink: CallSink,
-    private readonly seed: string,
+    private readonly rules: CallRules,
   ) {}
 
   get any(): boolean {
@@ -99,22 +108,22 @@ export class StreamedCalls {
   private open(call: Call, name: string): void {
     call.state = 'open';
     this.opened = call;
-    call.id ??= inventedId(this.seed, call.position);
+    call.id ??= this.rules.idOf(call.position);
     this.sink.openCall(call.id, name);
     if (call.input !== '') this.sink.callInput(call.input);
   }
 
   private close(call: Call, cut: boolean): void {
-    if (!cut && call.input.trim() !== '' && !isJsonObject(call.input))
+    if (this.rules.objectsOnly && !cut && call.input.trim() !== '' && !isJsonObject(call.input))
       this.fault ??= 'the arguments of a tool call are no JSON object';
     call.state = 'closed';
     this.opened = undefined;
-    this.sink.closeCall();
+    this.sink.closeCall(call.input, cut);
   }
 
   /** Nothing of it has been sent, so it can still be mended. */
   private sendWhole(call: Call, cut: boolean): void {
-    if (!cut) call.input = call.input === '' ? '' : inputTextOf(call.input);
+    if (this.rules.objectsOnly && !cut && call.input !== '') call.input = inputTextOf(call.input);
     this.open(call, call.name ?? '');
     this.close(call, cut);
   }

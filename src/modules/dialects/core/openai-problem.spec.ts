@@ -1,6 +1,6 @@
-import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
-import { PROBLEMS, type ProblemCode, type ProblemKind } from '../../../../common/problem/problems.js';
-import { openAiErrorOf, problemEvent, renderOpenAiProblem } from './render-problem.js';
+import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
+import { PROBLEMS, type ProblemCode, type ProblemKind } from '../../../common/problem/problems.js';
+import { openAiErrorOf, problemEvent, renderOpenAiProblem } from './openai-problem.js';
 
 const context = { requestId: '0b6f3a52-6f5e-4d0c-9c3e-0123456789ab', problemBase: 'https://problems.example/' };
 const codes = Object.keys(PROBLEMS) as ProblemCode[];

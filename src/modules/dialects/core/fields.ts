@@ -1,5 +1,5 @@
-import { invalidField } from '../body-problems.js';
-import { isObject, type JsonObject } from '../json-value.js';
+import { invalidField } from './body-problems.js';
+import { isObject, type JsonObject } from './json-value.js';
 
 /** Readers of one value, each of which throws `invalid-request` with the value's path. null and absent are the same. */
 

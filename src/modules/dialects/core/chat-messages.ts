@@ -1,4 +1,4 @@
-import type { AssistantTurn, Part, ToolResult, Turn, UserTurn } from './messages-request.js';
+import type { AssistantTurn, Part, ToolResult, Turn, UserTurn } from './answer-request.js';
 
 /** A message as chat completions have it. */
 export type ChatMessage = Readonly<Record<string, unknown>>;
