@@ -70,6 +70,14 @@ describe('claims on places that several gateways share', () => {
     expect(await one?.claim(claimOf({ places: PLACES }))).toBe(true);
   });
 
+  it('are given back where they hold no memory at all', async () => {
+    const [one] = await gateways(1);
+    const claims = Array.from({ length: PLACES }, () => claimOf({ kvTokens: 0 }));
+    for (const claim of claims) expect(await one?.claim(claim)).toBe(true);
+    for (const { id } of claims) one?.release(id);
+    for (let at = 0; at < PLACES; at += 1) expect(await one?.claim(claimOf({ kvTokens: 0 }))).toBe(true);
+  });
+
   it('count places and KV tokens, and let an idle endpoint take what is larger than its limits', async () => {
     const [one, two] = await gateways(2);
     expect(await one?.claim(claimOf({ kvTokens: 5000 }))).toBe(false);

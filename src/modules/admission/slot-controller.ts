@@ -7,6 +7,7 @@ import type { Endpoint } from '../engine-observer/endpoint.js';
 import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
 import { TokenEstimates } from './core/token-estimates.js';
+import type { GatewaySharing } from './gateway-sharing.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
 import { HeldSlot, LeaseWait, type Departing, type Slot } from './slot.js';
 import { poolSnapshot, type UpstreamSnapshot } from './upstream-snapshot.js';
@@ -17,6 +18,14 @@ export interface EngineView {
   onEndpoints(listener: (upstream: string) => void): void;
   /** Calls back after every good poll, and when an engine has turned stale. */
   onSnapshot(listener: (endpoint: Endpoint) => void): void;
+}
+
+/** What a controller may be given besides. */
+export interface ControllerMeans {
+  /** 0 to 1; absent: the machine's. */
+  readonly random?: () => number;
+  /** How to share the engines with other gateways; absent: there are none. */
+  readonly sharing?: GatewaySharing;
 }
 
 /** Who asks for a slot, on which upstream, and what for. */
@@ -39,17 +48,22 @@ export class SlotController {
   readonly #pools: ReadonlyMap<string, Pool>;
   readonly #estimates = new TokenEstimates();
   readonly #bands: ReadonlyMap<string, number>;
+  readonly #sharing: GatewaySharing | undefined;
 
   constructor(
     policy: AdmissionPolicy,
     upstreams: readonly UpstreamPolicy[],
     private readonly engines: EngineView,
     private readonly clock: Clock,
-    random: () => number = Math.random,
+    { random = Math.random, sharing }: ControllerMeans = {},
   ) {
     this.#bands = new Map(policy.bands.map(({ name }, index) => [name, index]));
-    this.#pools = new Map(upstreams.map((one) => [one.name, new Pool(poolPolicyOf(policy, one), clock, random)]));
+    const poolOf = (one: UpstreamPolicy): Pool =>
+      new Pool(poolPolicyOf(policy, one), clock, random, sharing?.sharingOf(one.name, one.observe?.intervalMs));
+    this.#pools = new Map(upstreams.map((one) => [one.name, poolOf(one)]));
     for (const { name } of upstreams) this.#setEndpoints(name);
+    for (const [name, pool] of this.#pools) sharing?.serve(name, pool);
+    this.#sharing = sharing;
     engines.onEndpoints((upstream) => this.#setEndpoints(upstream));
     engines.onSnapshot(({ upstream, id, state, snapshot }) => {
       this.#pools.get(upstream)?.read(id, state === 'stale' ? undefined : snapshot);
@@ -81,6 +95,11 @@ export class SlotController {
   snapshot(): readonly UpstreamSnapshot[] {
     const now = this.clock.now();
     return [...this.#pools.values()].map((pool) => poolSnapshot(pool, now));
+  }
+
+  /** What all gateways share is out, and each keeps to its share instead. */
+  get degraded(): boolean {
+    return this.#sharing?.degraded === true;
   }
 
   /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */

@@ -13,6 +13,15 @@ const LONGEST_RETRY_MS = 1000;
 const KEPT = 10_000;
 const CLOSE_TIMEOUT_MS = 500;
 
+const OPTIONS = {
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  disableClientInfo: true,
+  retryStrategy: (times: number): number => Math.min(LONGEST_RETRY_MS, 50 * 2 ** Math.min(times, 10)),
+};
+
 /** Asks for a write, so that a store that only reads is no store; tells its time in milliseconds. */
 const PROBE: StoreScript = {
   name: 'probe',
@@ -33,6 +42,9 @@ export class RedisClient implements SharedStore {
   up = false;
   fault: string | undefined;
   readonly #redis: Redis;
+  /** A connection that listens can do nothing else. */
+  #listening: Redis | undefined;
+  readonly #channels = new Map<string, (message: string) => void>();
   readonly #commands = new Map<string, Command>();
   readonly #listeners: (() => void)[] = [];
   #kept: Call[] = [];
@@ -42,18 +54,10 @@ export class RedisClient implements SharedStore {
   #closed = false;
 
   constructor(
-    url: string,
+    private readonly url: string,
     private readonly clock: Clock,
   ) {
-    this.#redis = new Redis(url, {
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SILENCE_MS,
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      maxRetriesPerRequest: 0,
-      disableClientInfo: true,
-      retryStrategy: (times) => Math.min(LONGEST_RETRY_MS, 50 * 2 ** Math.min(times, 10)),
-    });
+    this.#redis = new Redis(this.url, { ...OPTIONS, socketTimeout: SILENCE_MS });
     this.#redis.on('error', (error: unknown) => this.#failed(error));
     this.#redis.on('close', () => this.#lost());
     this.#redis.on('ready', () => this.#connected());
@@ -115,14 +119,40 @@ export class RedisClient implements SharedStore {
     this.#send(...call).catch((error: unknown) => this.#failed(error));
   }
 
+  publish(channel: string, message: string): void {
+    if (this.#redis.status !== 'ready') return;
+    this.#redis.publish(channel, message).catch((error: unknown) => this.#failed(error));
+  }
+
+  subscribe(channel: string, listener: (message: string) => void): void {
+    this.#channels.set(channel, listener);
+    const listening = (this.#listening ??= this.#listen());
+    if (listening.status === 'ready') this.#join(listening, channel);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    this.#listening?.disconnect();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const timer = this.clock.after(CLOSE_TIMEOUT_MS, () => resolve(undefined));
     const quit = this.#redis.status === 'ready' ? this.#redis.quit() : Promise.resolve();
     await Promise.race([quit.catch((error: unknown) => this.#failed(error)), promise]);
     timer.cancel();
     this.#redis.disconnect();
+  }
+
+  #listen(): Redis {
+    const listening = new Redis(this.url, { ...OPTIONS, autoResubscribe: false, keepAlive: SILENCE_MS });
+    listening.on('error', (error: unknown) => this.#failed(error));
+    listening.on('ready', () => {
+      for (const channel of this.#channels.keys()) this.#join(listening, channel);
+    });
+    listening.on('message', (channel: string, message: string) => this.#channels.get(channel)?.(message));
+    return listening;
+  }
+
+  #join(listening: Redis, channel: string): void {
+    listening.subscribe(channel).catch((error: unknown) => this.#failed(error));
   }
 
   #tooLate(giveUp: () => void): void {

@@ -27,6 +27,10 @@ export interface SharedStore {
   ): Promise<unknown>;
   /** Runs a script whose answer nobody waits for, at most once; while there is no connection it is kept for the next. */
   post(script: StoreScript, key: string, args: readonly StoreArgument[]): void;
+  /** Tells everyone who listens on a channel, this process too; lost while there is no connection. */
+  publish(channel: string, message: string): void;
+  /** Calls back with every message of a channel, from now until the store is closed. */
+  subscribe(channel: string, listener: (message: string) => void): void;
   /** Calls back whenever `up` has changed. */
   onTurn(listener: () => void): void;
   /** Sends what is on its way, and closes the connection. */

@@ -18,6 +18,7 @@ import { showEngines } from './engine-metrics.js';
 import { LogWriter } from './log-writer.js';
 import { Metrics } from './metrics.js';
 import { showPools } from './pool-metrics.js';
+import { showSharing } from './sharing-metrics.js';
 import { Telemetry } from './telemetry.js';
 import { TelemetryConfig } from './telemetry.config.js';
 
@@ -49,6 +50,7 @@ function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingT
       models: table.models.filter((model) => model.upstream.name === name).map(({ id }) => id),
     }));
   showPools(register, () => slots.snapshot());
+  showSharing(register, slots);
   showBudgets(register, budgets);
   showEngines(register, engines, observed);
   return new Metrics(register);

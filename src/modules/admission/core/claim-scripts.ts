@@ -24,7 +24,8 @@ local function drop(id)
   if not held then return end
   redis.call('HDEL', what, id)
   local places, tokens, endpoint = string.match(held, '^(%d+) (%d+) (.*)$')
-  count(endpoint, -places, -tokens)
+  -- Not -tokens: less nothing is "-0", which is no number to the store.
+  count(endpoint, 0 - places, 0 - tokens)
 end
 
 local function add(id, endpoint, places, tokens, lastsMs)

@@ -8,7 +8,7 @@ const SLACK = 30_000;
 const OLDER_MS = { live: 10_000, told: 30_000 } as const;
 /** How long a place is left to somebody who does not take it, and how long he is not waited for after that. */
 const LONGEST_YIELD_MS = { live: 250, told: 2000 } as const;
-const UNHEEDED_MS = 10_000;
+const UNHEEDED_MS = { live: 500, told: 10_000 } as const;
 
 /** The order over gateways: who has to leave a place to somebody who waits elsewhere. */
 export class PeerOrder {
@@ -33,7 +33,7 @@ export class PeerOrder {
     waiter.yieldsSince ??= now;
     if (now - waiter.yieldsSince < LONGEST_YIELD_MS[mode]) return true;
     waiter.yieldsSince = undefined;
-    this.#unheeded.set(nameOf(first), now + UNHEEDED_MS);
+    this.#unheeded.set(nameOf(first), now + UNHEEDED_MS[mode]);
     return false;
   }
 

@@ -1,0 +1,53 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CHAT_ANSWER } from './chat-wire.js';
+
+/** An engine that counts what it really has at one time. The prompt `takes-N` is answered after N ms. */
+export class CountingEngine {
+  /** The most that it has had at once since this was last set. */
+  peak = 0;
+  served = 0;
+  private readonly open = new Set<ServerResponse>();
+
+  private constructor(private readonly server: Server) {
+    server.on('request', (request, response) => void this.serve(request, response));
+  }
+
+  static async start(): Promise<CountingEngine> {
+    const server = createServer({ keepAliveTimeout: 60_000 });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new CountingEngine(server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}`;
+  }
+
+  get running(): number {
+    return this.open.size;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.open.add(response);
+    response.once('close', () => this.open.delete(response));
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    // Connections that were closed before this one was opened are seen to be by then.
+    await delay(1);
+    this.peak = Math.max(this.peak, this.open.size);
+    const takes = /takes-(\d+)/.exec(Buffer.concat(pieces).toString('latin1'))?.[1];
+    await delay(Number(takes ?? 0));
+    if (response.destroyed) return;
+    this.served += 1;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(CHAT_ANSWER);
+  }
+}
