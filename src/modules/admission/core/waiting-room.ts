@@ -1,5 +1,6 @@
 import { Deadlines } from './deadlines.js';
 import { FlowQueue } from './flow-queue.js';
+import type { Refusal } from './pool-types.js';
 import type { Waiter } from './waiter.js';
 
 /** Everybody who waits for a place in one pool: by band, and by when they must not wait longer. */
@@ -34,14 +35,31 @@ export class WaitingRoom {
     return true;
   }
 
-  /** Those who have waited too long. */
-  due(now: number): readonly Waiter[] {
-    return this.#deadlines.due(now);
+  /**
+   * Whose wait is over, and by what. `maxParkMs`: for how long the gauges alone may hold a head; undefined: there are
+   * none. `claiming`: those who stand in no line, since a place is being asked for them.
+   */
+  over(now: number, maxParkMs: number | undefined, claiming: readonly Waiter[]): (readonly [Waiter, Refusal])[] {
+    const late = [...this.#deadlines.due(now), ...claiming.filter(({ deadline }) => deadline <= now)];
+    const saturated = maxParkMs === undefined ? [] : this.heads().filter((head) => head.isSaturated(now, maxParkMs));
+    return [
+      ...late.map((waiter) => [waiter, 'queue-timeout'] as const),
+      ...saturated.filter(({ deadline }) => deadline > now).map((waiter) => [waiter, 'engine-saturated'] as const),
+    ];
   }
 
   /** A copy. */
   all(): readonly Waiter[] {
     return this.bands.flatMap((band) => [...band.all()]);
+  }
+
+  /** Whose turn it may be, band after band; `first` stands before the others of its band. */
+  *turns(first: Waiter | undefined): Generator<Waiter> {
+    for (const [index, band] of this.bands.entries()) {
+      if (band.size === 0) continue;
+      if (first?.band === index) yield first;
+      yield* band.candidates();
+    }
   }
 
   /** Whose turn it may be, in every band. */

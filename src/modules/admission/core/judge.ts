@@ -1,0 +1,109 @@
+import type { PoolView } from './admission-tests.js';
+import type { AmongGateways } from './among-gateways.js';
+import type { BandActivity } from './band-activity.js';
+import { EndpointChoice, type Held } from './endpoint-choice.js';
+import type { EndpointLedger } from './endpoint-ledger.js';
+import type { PlaceBook } from './place-book.js';
+import type { PoolPolicy, PoolRequest, TestName } from './pool-types.js';
+import { workClassOf } from './prefill-rate.js';
+import { Reservation } from './reservation.js';
+import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
+import { candidateOf, type Waiter } from './waiter.js';
+import type { WaitingRoom } from './waiting-room.js';
+
+const heldByThis = (heldBy: TestName): Held => ({ endpoint: undefined, heldBy, gaugesAlone: false });
+const AT_LIMIT = heldByThis('limit');
+const YIELDS = heldByThis('yield');
+
+/** What a pool's requests are judged by. */
+export interface JudgeTerms {
+  readonly policy: PoolPolicy;
+  readonly room: WaitingRoom;
+  readonly activity: BandActivity;
+  readonly book: PlaceBook;
+  /** undefined: there is no other gateway. */
+  readonly among: AmongGateways | undefined;
+}
+
+/** A place that a request may have. */
+export interface FoundPlace {
+  readonly endpoint: EndpointLedger;
+  readonly kvTokens: number;
+  readonly view: PoolView;
+}
+
+/** Whether a request may run now, and where; if not, what holds it. */
+export class Judge {
+  /** How often a head was held back by each test. */
+  readonly held = new Map<TestName, number>();
+  readonly reservation: Reservation;
+  /** By address. */
+  endpoints: readonly EndpointLedger[] = [];
+  readonly #choice: EndpointChoice;
+
+  constructor(private readonly terms: JudgeTerms) {
+    this.#choice = new EndpointChoice(terms.policy);
+    this.reservation = new Reservation(this.#choice);
+  }
+
+  placeFor(waiter: Waiter, now: number): FoundPlace | undefined {
+    const { policy, activity, among } = this.terms;
+    const kvTokens = kvTokensOf(policy, waiter.request);
+    const candidate = candidateOf(waiter, kvTokens, now, waiter === this.reservation.kept?.waiter);
+    const view = this.#view(now);
+    const choice = this.#hasRoomFor(waiter) ? this.#choice.choose(candidate, view, activity.lastLongAt) : AT_LIMIT;
+    if (choice.endpoint === undefined) {
+      this.hold(waiter, choice, now);
+      this.reservation.held(waiter, candidate, view);
+      return undefined;
+    }
+    if (among?.yields(waiter, now) !== true) return { endpoint: choice.endpoint, kvTokens, view };
+    this.hold(waiter, YIELDS, now);
+    return undefined;
+  }
+
+  /** How much prefill a request is likely to need, and how long it may wait for that. */
+  patienceFor(request: PoolRequest, since: number): Pick<Waiter, 'estimateMs' | 'kind' | 'deadline'> {
+    const { policy } = this.terms;
+    const estimateMs = prefillEstimateMs(policy, this.endpoints, request);
+    return { estimateMs, kind: workClassOf(estimateMs), deadline: since + patienceMs(policy, request, estimateMs) };
+  }
+
+  /** Notes what has held a request back. */
+  hold(waiter: Waiter, { heldBy, gaugesAlone }: Omit<Held, 'endpoint'>, now: number): void {
+    if (waiter.heldBy !== heldBy) {
+      waiter.heldBy = heldBy;
+      this.held.set(heldBy, (this.held.get(heldBy) ?? 0) + 1);
+    }
+    waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
+  }
+
+  #hasRoomFor(waiter: Waiter): boolean {
+    const { policy, book, among } = this.terms;
+    const inUse = book.overall(this.endpoints);
+    if (inUse === 0) return true;
+    const limit = among?.share?.mostOverall(policy.limit, this.endpoints) ?? policy.limit;
+    return inUse + waiter.request.places + this.reservation.placesKeptFrom(waiter) <= limit;
+  }
+
+  #view(now: number): PoolView {
+    const { policy, room, activity, among } = this.terms;
+    const { endpoints } = this;
+    return {
+      policy,
+      now,
+      endpoints,
+      lane: endpoints.find(({ downUntil }) => now >= downUntil) ?? endpoints[0],
+      topBandAround: activity.topBandAround(now),
+      longWaits: room.longWaits || among?.peers.longWaits === true,
+      reserved: this.reservation.kept,
+      share: among?.share,
+      starved: (band) => activity.isStarved(band, room.bands[band]?.candidates()[0], now) && !this.#runsElsewhere(band),
+    };
+  }
+
+  #runsElsewhere(band: number): boolean {
+    if (this.terms.among === undefined) return false;
+    return this.endpoints.some(({ leases }) => [...leases].some((lease) => lease.remote && lease.band === band));
+  }
+}
