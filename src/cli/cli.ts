@@ -29,6 +29,10 @@ const COMMANDS: Readonly<Record<string, { readonly help: string; readonly run: C
     run: async (argv) =>
       (await import('./explain.command.js')).explainCommand(argv, env, { out, err }, () => buffer(process.stdin)),
   },
+  parity: {
+    help: 'parity --left URL --right URL --cases FILE   send the same requests to two gateways, print what differs',
+    run: async (argv) => (await import('./parity.command.js')).parityCommand(argv, env, out, err),
+  },
   schema: {
     help: 'schema [--write FILE]          print the JSON schema of the configuration',
     run: async (argv) => (await import('./schema.command.js')).schemaCommand(argv, env, out, err),
