@@ -134,17 +134,21 @@ const FAULTS: readonly Fault[] = [
     (c) => (annotations(c)[`${NGINX}/proxy-send-timeout`] = '60'),
     /proxy-send-timeout is 60 s/,
   ],
+  [
+    'edgeLetsGoFirst',
+    'a short patience',
+    (c) => configure(c, 'keepAliveTimeout: 75s', 'keepAliveTimeout: 30s'),
+    /not above the 60 s/,
+  ],
   ['edgeTakesBodies', 'the default', (c) => delete annotations(c)[`${NGINX}/proxy-body-size`], /over 1048576 bytes/],
   ['edgeTakesBodies', 'a larger cap', (c) => configure(c, 'maxBody: 4MiB', 'maxBody: 16MiB'), /maxBody is 16777216/],
   [
     'edgeReachesOnlyTraffic',
     'the management port',
     (c) =>
-      c
-        .one('Ingress')
-        .spec.rules[0]?.http.paths.push({
-          backend: { service: { name: 'api-gateway-headless', port: { name: 'management' } } },
-        }),
+      c.one('Ingress').spec.rules[0]?.http.paths.push({
+        backend: { service: { name: 'api-gateway-headless', port: { name: 'management' } } },
+      }),
     /reaches port 9090/,
   ],
   [

@@ -7,6 +7,7 @@ import { portOf } from './ports.js';
 const BYTES_OF: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1_048_576, g: 1_073_741_824 };
 /** What nginx does where nothing is written. */
 const NGINX_TIMEOUT_SECONDS = 60;
+const NGINX_KEEPALIVE_SECONDS = 60;
 const NGINX_BODY_BYTES = 1_048_576;
 
 const nginx = ({ metadata }: Ingress, name: string): string | undefined =>
@@ -35,6 +36,13 @@ export function edgeWaitsLongEnough(cluster: Cluster, config: GatewayConfig): st
     const seconds = Number(nginx(ingress, name) ?? NGINX_TIMEOUT_SECONDS);
     return seconds >= needsSeconds ? [] : [`${name} is ${seconds} s, and the gateway may take ${needsSeconds} s`];
   });
+}
+
+/** nginx lets go of an idle connection before the gateway does, or it sends a call into one that has just been closed. */
+export function edgeLetsGoFirst(_cluster: Cluster, { server }: GatewayConfig): string[] {
+  return server.keepAliveTimeoutMs > NGINX_KEEPALIVE_SECONDS * 1000
+    ? []
+    : [`keepAliveTimeout is not above the ${NGINX_KEEPALIVE_SECONDS} s that nginx keeps idle connections`];
 }
 
 /** A body that is too large gets the gateway's own answer. */

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '../../../src/modules/config/gateway.config.js';
 import type { Cluster } from '../cluster.js';
 import {
+  edgeLetsGoFirst,
   edgePassesStreams,
   edgeReachesOnlyTraffic,
   edgeTakesBodies,
@@ -38,6 +39,7 @@ export const POLICIES = {
   disruptionIsBounded,
   edgePassesStreams,
   edgeWaitsLongEnough,
+  edgeLetsGoFirst,
   edgeTakesBodies,
   edgeReachesOnlyTraffic,
   servicesMatch,
