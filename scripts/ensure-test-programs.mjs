@@ -11,6 +11,7 @@ const PROGRAMS = {
   chromium: 'chromium',
   promtool: 'prometheus',
   kubectl: 'kubernetes-client',
+  capsh: 'libcap2-bin',
 };
 
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];

@@ -16,6 +16,8 @@ export interface Service {
  * sending ahead.
  */
 export class Connection {
+  /** Milliseconds of the monotonic clock. */
+  readonly openedAt = performance.now();
   #current: IncomingMessage | undefined;
   #upgraded = false;
   #waiting: [IncomingMessage, ServerResponse][] = [];

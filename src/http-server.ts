@@ -6,6 +6,7 @@ import { AppModule } from './app.module.js';
 import { systemClock } from './common/clock.js';
 import { RoutingTable } from './common/config/routing-table.js';
 import { networkTest } from './common/networks.js';
+import type { RequestRecord } from './common/request-record.js';
 import { FrontDoor } from './front-door.js';
 import { Listener } from './listener.js';
 import { ManagementModule } from './management.module.js';
@@ -34,8 +35,11 @@ export class Gateway {
     readonly door: FrontDoor,
   ) {}
 
-  /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
-  static async start(config: GatewayConfig): Promise<Gateway> {
+  /**
+   * Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. `watch` is shown
+   * every record besides, once it is closed.
+   */
+  static async start(config: GatewayConfig, watch?: (record: RequestRecord) => void): Promise<Gateway> {
     let server: Listener | undefined;
     let door: FrontDoor | undefined = undefined;
     const adapter = openAdapter(
@@ -50,7 +54,7 @@ export class Gateway {
     adapter
       .getInstance()
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
-    door = openDoor(app, config);
+    door = openDoor(app, config, watch);
     if (server === undefined) throw new Error('the HTTP server was not created');
     const management = await boot(
       ManagementModule,
@@ -143,8 +147,13 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
   return door;
 }
 
-function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): FrontDoor {
+function openDoor(
+  app: NestFastifyApplication,
+  { server }: GatewayConfig,
+  watch: ((record: RequestRecord) => void) | undefined,
+): FrontDoor {
   const proxies = app.get(PrefixProxy);
+  const { take } = app.get(Telemetry);
   return new FrontDoor({
     exchanges: {
       clock: systemClock,
@@ -159,7 +168,13 @@ function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): Front
     aliases: app.get(RoutingTable).aliases,
     isTrusted: networkTest(server.trustedProxies),
     isProxied: (path) => proxies.find(path) !== undefined,
-    recorded: app.get(Telemetry).take,
+    recorded:
+      watch === undefined
+        ? take
+        : (record) => {
+            take(record);
+            watch(record);
+          },
   });
 }
 

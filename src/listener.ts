@@ -10,6 +10,8 @@ import type { FrontDoor } from './front-door.js';
 const KEEP_ALIVE_DELAY_MS = 30_000;
 /** How much later than its time a slow head is cut, at most. */
 const LONGEST_CHECK_MS = 1000;
+/** A newcomer's first words may be on their way; a connection that has said nothing for so long is idle. */
+const FIRST_WORD_MS = 2000;
 /** Where an unreadable head says what it is about, if it does. */
 const FIRST_LINE_BYTES = 256;
 
@@ -66,8 +68,9 @@ export class Listener {
   closeIdle(): void {
     this.server.closeIdleConnections();
     // Node takes a newcomer that has not said a word for one in the middle of its head.
-    for (const socket of this.#connections.keys())
-      if (socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
+    const oldest = performance.now() - FIRST_WORD_MS;
+    for (const [socket, { openedAt }] of this.#connections)
+      if (socket instanceof Socket && socket.bytesRead === 0 && openedAt < oldest) socket.destroy();
   }
 
   /** Cuts whatever is left. */

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { inLargestSize, inLargestUnit } from '../common/config/quantities.js';
+import { inLargestUnit } from '../common/config/quantities.js';
 import { RoutingTable, type Model } from '../common/config/routing-table.js';
-import type { TimeoutsConfig } from '../common/config/timeouts.config.js';
 import { ConfigFaults, loadConfig, type Environment } from '../modules/config/load-config.js';
 import type { GatewayConfig } from '../modules/config/gateway.config.js';
+import { limitsLine } from './limits-line.js';
 
 type Print = (line: string) => void;
 
@@ -49,7 +49,7 @@ function routingLines(config: GatewayConfig): readonly string[] {
     ...config.proxies.flatMap((proxy) => [
       `  ${proxy.prefix} ${proxy.methods.join(',')}${proxy.websocket ? ' websocket' : ''}: ` +
         `upstream ${proxy.upstream} ${table.upstream(proxy.upstream).url}${proxy.stripPrefix ? ' without the prefix' : ''}`,
-      `    ${limitsOf(proxy)}`,
+      `    ${limitsLine(proxy)}`,
     ]),
     'bands:',
     ...config.admission.bands.map(
@@ -65,26 +65,7 @@ function modelLines(table: RoutingTable, { id, operations, upstream, contextLeng
       `slots ${slots.limit} (${slots.perEndpoint} per endpoint)`,
     ...[...operations].map((operation) => {
       const settings = table.operation(operation);
-      return `    ${operation}: ${settings.path}, ${limitsOf(settings)}`;
+      return `    ${operation}: ${settings.path}, ${limitsLine(settings)}`;
     }),
   ];
-}
-
-interface Limits {
-  readonly timeouts: TimeoutsConfig;
-  readonly maxBodyBytes: number;
-  readonly scope: string;
-  readonly group?: string;
-}
-
-function limitsOf({ timeouts, maxBodyBytes, scope, group }: Limits): string {
-  const { connectMs, readMs, writeMs, totalMs } = timeouts;
-  const times = [
-    `connect ${inLargestUnit(connectMs)}`,
-    `read ${inLargestUnit(readMs)}`,
-    `write ${inLargestUnit(writeMs)}`,
-  ];
-  if (totalMs !== undefined) times.push(`total ${inLargestUnit(totalMs)}`);
-  const rights = `scope ${scope}${group === undefined ? '' : `, group ${group}`}`;
-  return `${times.join(', ')}, body ${inLargestSize(maxBodyBytes)}, ${rights}`;
 }

@@ -1,3 +1,5 @@
+import { buffer } from 'node:stream/consumers';
+
 /** Takes a command's arguments to its exit code. */
 type Command = (argv: readonly string[]) => Promise<number>;
 
@@ -21,6 +23,15 @@ const COMMANDS: Readonly<Record<string, { readonly help: string; readonly run: C
   check: {
     help: 'check --config FILE            print every fault of a configuration, or its routing table',
     run: async (argv) => (await import('./check.command.js')).checkCommand(argv, env, out, err),
+  },
+  explain: {
+    help: 'explain --config FILE < REQUEST   say where a request would go and which limits it would meet',
+    run: async (argv) =>
+      (await import('./explain.command.js')).explainCommand(argv, env, { out, err }, () => buffer(process.stdin)),
+  },
+  parity: {
+    help: 'parity --left URL --right URL --cases FILE   send the same requests to two gateways, print what differs',
+    run: async (argv) => (await import('./parity.command.js')).parityCommand(argv, env, out, err),
   },
   schema: {
     help: 'schema [--write FILE]          print the JSON schema of the configuration',

@@ -123,6 +123,7 @@ describe('a gateway that is told to end', () => {
   });
 
   it.each([
+    ['not a byte', () => 0],
     ['half a head', () => 20],
     ['a head without its body', (bytes: Buffer) => bytes.indexOf('\r\n\r\n') + 4],
     ['all but the last byte', (bytes: Buffer) => bytes.length - 1],

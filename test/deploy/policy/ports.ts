@@ -1,0 +1,2 @@
+/** The port of `host:port`. */
+export const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(':') + 1));
