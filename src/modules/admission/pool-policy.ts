@@ -20,7 +20,13 @@ export interface UpstreamPolicy {
   readonly engine: string;
   readonly slots: { readonly limit: number; readonly perEndpoint: number };
   readonly observe?:
-    { readonly kvCeiling: number; readonly maxInflight: number; readonly maxParkMs: number } | undefined;
+    | {
+        readonly kvCeiling: number;
+        readonly maxInflight: number;
+        readonly maxParkMs: number;
+        readonly intervalMs?: number;
+      }
+    | undefined;
 }
 
 /** Engines whose prefill and KV memory are worth a ledger; of all others only the places are counted. */

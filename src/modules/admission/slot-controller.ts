@@ -6,7 +6,9 @@ import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
+import type { SharedLedger } from './core/shared-ledger.js';
 import { TokenEstimates } from './core/token-estimates.js';
+import type { GatewayIdentity } from './gateway-identity.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
 import { HeldSlot, LeaseWait, type Departing, type Slot } from './slot.js';
 import { poolSnapshot, type UpstreamSnapshot } from './upstream-snapshot.js';
@@ -31,6 +33,12 @@ export interface SlotRequest {
   readonly contextLength: number;
 }
 
+/** What is not said otherwise: chance is the machine's, and this gateway the only one. */
+export interface SlotControllerTerms {
+  readonly random?: () => number;
+  readonly identity?: GatewayIdentity;
+}
+
 /**
  * Grants slots, keyed by upstream and shared by every dialect: bands from high to low, tenants by the service they
  * have had, on the engine that has the least to do, never more than it can hold.
@@ -45,10 +53,15 @@ export class SlotController {
     upstreams: readonly UpstreamPolicy[],
     private readonly engines: EngineView,
     private readonly clock: Clock,
-    random: () => number = Math.random,
+    { random = Math.random, identity }: SlotControllerTerms = {},
   ) {
     this.#bands = new Map(policy.bands.map(({ name }, index) => [name, index]));
-    this.#pools = new Map(upstreams.map((one) => [one.name, new Pool(poolPolicyOf(policy, one), clock, random)]));
+    this.#pools = new Map(
+      upstreams.map((one) => {
+        const sharing = identity?.sharingOf(one.observe?.intervalMs);
+        return [one.name, new Pool(poolPolicyOf(policy, one), clock, random, sharing)];
+      }),
+    );
     for (const { name } of upstreams) this.#setEndpoints(name);
     engines.onEndpoints((upstream) => this.#setEndpoints(upstream));
     engines.onSnapshot(({ upstream, id, state, snapshot }) => {
@@ -81,6 +94,22 @@ export class SlotController {
   snapshot(): readonly UpstreamSnapshot[] {
     const now = this.clock.now();
     return [...this.#pools.values()].map((pool) => poolSnapshot(pool, now));
+  }
+
+  /** What other gateways are to know of each upstream; empty where there is none. */
+  shared(): ReadonlyMap<string, SharedLedger> {
+    const now = this.clock.now();
+    const told = new Map<string, SharedLedger>();
+    for (const [name, pool] of this.#pools) {
+      const ledger = pool.shared(now);
+      if (ledger !== undefined) told.set(name, ledger);
+    }
+    return told;
+  }
+
+  /** What another gateway has told of its upstreams; undefined: it has fallen silent. */
+  remote(peer: string, ledgers: ReadonlyMap<string, SharedLedger> | undefined): void {
+    for (const [name, pool] of this.#pools) pool.remote(peer, ledgers?.get(name));
   }
 
   /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */

@@ -3,6 +3,7 @@ import { register } from 'prom-client';
 import { OperatorLog } from '../../common/operator-log.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
 import { systemClock } from '../../common/clock.js';
+import { AdmissionSharing } from '../admission/admission-sharing.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
 import { Budgets } from '../budgets/budgets.js';
@@ -13,6 +14,7 @@ import { showBudgets } from './budget-metrics.js';
 import { showEngines } from './engine-metrics.js';
 import { LogWriter } from './log-writer.js';
 import { Metrics } from './metrics.js';
+import { showSharing } from './sharing-metrics.js';
 import { showPools } from './pool-metrics.js';
 import { Telemetry } from './telemetry.js';
 import { TelemetryConfig } from './telemetry.config.js';
@@ -27,14 +29,24 @@ import { TelemetryConfig } from './telemetry.config.js';
       useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
-    { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable, Budgets], useFactory: metrics },
+    {
+      provide: Metrics,
+      inject: [SlotController, EngineRegistry, RoutingTable, Budgets, AdmissionSharing],
+      useFactory: metrics,
+    },
     { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
   ],
   exports: [OperatorLog, Telemetry],
 })
 export class TelemetryModule {}
 
-function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingTable, budgets: Budgets): Metrics {
+function metrics(
+  slots: SlotController,
+  engines: EngineRegistry,
+  table: RoutingTable,
+  budgets: Budgets,
+  sharing: AdmissionSharing,
+): Metrics {
   const observed = table.upstreams
     .filter(({ observe }) => observe !== undefined)
     .map(({ name }) => ({
@@ -43,6 +55,7 @@ function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingT
     }));
   showPools(register, () => slots.snapshot());
   showBudgets(register, budgets);
+  showSharing(register, sharing);
   showEngines(register, engines, observed);
   return new Metrics(register);
 }
