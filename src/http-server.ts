@@ -11,6 +11,8 @@ import { FrontDoor } from './front-door.js';
 import { Listener } from './listener.js';
 import { ManagementModule } from './management.module.js';
 import { AdmissionConfig } from './modules/admission/admission.config.js';
+import { AdmissionSharing } from './modules/admission/admission-sharing.js';
+import { PEERS_PATH } from './modules/admission/peers-client.js';
 import { SlotController } from './modules/admission/slot-controller.js';
 import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
@@ -56,10 +58,9 @@ export class Gateway {
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
     door = openDoor(app, config, watch);
     if (server === undefined) throw new Error('the HTTP server was not created');
-    const management = await boot(
-      ManagementModule,
-      new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }),
-    );
+    const behind = new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false });
+    const management = await boot(ManagementModule, behind);
+    tellPeers(behind, app.get(AdmissionSharing));
     const gateway = new Gateway(app, management, server, door);
     await gateway.#listen(config);
     return gateway;
@@ -130,6 +131,16 @@ function openAdapter(listenWith: (handler: RequestListener) => Server, door: () 
   adapter.getInstance().removeAllContentTypeParsers();
   adapter.getInstance().addContentTypeParser('*', (_request, _payload, done) => done(null));
   return adapter;
+}
+
+/** What other gateways read once a second. */
+function tellPeers(adapter: FastifyAdapter, sharing: AdmissionSharing): void {
+  if (!sharing.tells) return;
+  adapter.getInstance().get(PEERS_PATH, (request: FastifyRequest, reply: FastifyReply) => {
+    const answer = sharing.answer(request.headers.authorization);
+    if (answer === undefined) return reply.code(401).send();
+    return reply.type('application/json').send(answer);
+  });
 }
 
 const boot = (

@@ -17,6 +17,8 @@ export interface PlainSlots {
 export class PlainSlotsEngine {
   running = 0;
   peakRunning = 0;
+  /** The most that have been here at once, with a place or in line. */
+  peakHere = 0;
   private readonly line: ServerResponse[] = [];
 
   private constructor(
@@ -26,6 +28,7 @@ export class PlainSlotsEngine {
     server.on('request', (request, response) => {
       request.resume();
       this.line.push(response);
+      this.peakHere = Math.max(this.peakHere, this.running + this.line.length);
       this.serveNext();
     });
   }

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
-import { randomBytes } from 'node:crypto';
-import { Module, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { systemClock } from '../../common/clock.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
 import { ServerConfig } from '../../common/config/server.config.js';
@@ -10,7 +9,7 @@ import { SharedStoreModule } from '../shared-store/shared-store.module.js';
 import { SharedStores } from '../shared-store/shared-stores.js';
 import { OperatorLog } from '../../common/operator-log.js';
 import { AdmissionConfig } from './admission.config.js';
-import { GatewaySharing, indexOf, watchSharing } from './gateway-sharing.js';
+import { AdmissionSharing } from './admission-sharing.js';
 import { watchShortUpstreams } from './short-upstreams.js';
 import { SlotController } from './slot-controller.js';
 
@@ -19,41 +18,41 @@ import { SlotController } from './slot-controller.js';
   imports: [EngineObserverModule, SharedStoreModule],
   providers: [
     {
-      provide: GatewaySharing,
-      inject: [AdmissionConfig, ServerConfig, SharedStores, OperatorLog],
-      useFactory: gatewaySharing,
+      provide: AdmissionSharing,
+      inject: [AdmissionConfig, ServerConfig, SharedStores],
+      useFactory: admissionSharing,
     },
     {
       provide: SlotController,
-      inject: [AdmissionConfig, RoutingTable, EngineRegistry, OperatorLog, GatewaySharing],
+      inject: [AdmissionConfig, RoutingTable, EngineRegistry, OperatorLog, AdmissionSharing],
       useFactory: slotController,
     },
   ],
-  exports: [SlotController],
+  exports: [SlotController, AdmissionSharing],
 })
-export class AdmissionModule implements BeforeApplicationShutdown {
-  constructor(private readonly sharing: GatewaySharing) {}
+export class AdmissionModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(
+    private readonly sharing: AdmissionSharing,
+    private readonly slots: SlotController,
+    private readonly log: OperatorLog,
+  ) {}
 
-  beforeApplicationShutdown(): void {
-    this.sharing.close();
+  onApplicationBootstrap(): void {
+    this.sharing.start(this.slots, this.log);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.sharing.stop();
   }
 }
 
-async function gatewaySharing(
-  { store, peersSecretFile }: AdmissionConfig,
+async function admissionSharing(
+  policy: AdmissionConfig,
   { replicas, management }: ServerConfig,
   stores: SharedStores,
-  log: OperatorLog,
-): Promise<GatewaySharing> {
-  const place = {
-    index: indexOf(hostname(), management, replicas),
-    gateways: replicas,
-    epoch: randomBytes(9).toString('base64url'),
-  };
-  const exact = store.startsWith('redis') ? await stores.at(store) : undefined;
-  const means = { store: exact, secretFile: peersSecretFile };
-  watchSharing(means, log);
-  return new GatewaySharing(place, means, systemClock);
+): Promise<AdmissionSharing> {
+  const store = policy.store.startsWith('redis') ? await stores.at(policy.store) : undefined;
+  return new AdmissionSharing(policy, { replicas, management, hostName: hostname() }, systemClock, store);
 }
 
 function slotController(
@@ -61,7 +60,7 @@ function slotController(
   table: RoutingTable,
   engines: EngineRegistry,
   log: OperatorLog,
-  sharing: GatewaySharing,
+  sharing: AdmissionSharing,
 ): SlotController {
   watchShortUpstreams(table.upstreams, engines, log);
   return new SlotController(policy, table.upstreams, engines, systemClock, { sharing });

@@ -6,8 +6,9 @@ import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
+import type { SharedLedger } from './core/shared-ledger.js';
+import type { PoolSharing } from './core/sharing.js';
 import { TokenEstimates } from './core/token-estimates.js';
-import type { GatewaySharing } from './gateway-sharing.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
 import { HeldSlot, LeaseWait, type Departing, type Slot } from './slot.js';
 import { poolSnapshot, type UpstreamSnapshot } from './upstream-snapshot.js';
@@ -20,12 +21,20 @@ export interface EngineView {
   onSnapshot(listener: (endpoint: Endpoint) => void): void;
 }
 
+/** How pools share their engines with those of other gateways. */
+export interface PoolSharings {
+  /** undefined: there is nobody to share with. `intervalMs`: between two readings of gauges; undefined: there are none. */
+  sharingOf(upstream: string, intervalMs: number | undefined): PoolSharing | undefined;
+  /** The pool that was made with that: from now on it tells the others, and hears of them. */
+  serve(upstream: string, pool: Pool): void;
+}
+
 /** What a controller may be given besides. */
 export interface ControllerMeans {
   /** 0 to 1; absent: the machine's. */
   readonly random?: () => number;
   /** How to share the engines with other gateways; absent: there are none. */
-  readonly sharing?: GatewaySharing;
+  readonly sharing?: PoolSharings;
 }
 
 /** Who asks for a slot, on which upstream, and what for. */
@@ -48,7 +57,6 @@ export class SlotController {
   readonly #pools: ReadonlyMap<string, Pool>;
   readonly #estimates = new TokenEstimates();
   readonly #bands: ReadonlyMap<string, number>;
-  readonly #sharing: GatewaySharing | undefined;
 
   constructor(
     policy: AdmissionPolicy,
@@ -63,7 +71,6 @@ export class SlotController {
     this.#pools = new Map(upstreams.map((one) => [one.name, poolOf(one)]));
     for (const { name } of upstreams) this.#setEndpoints(name);
     for (const [name, pool] of this.#pools) sharing?.serve(name, pool);
-    this.#sharing = sharing;
     engines.onEndpoints((upstream) => this.#setEndpoints(upstream));
     engines.onSnapshot(({ upstream, id, state, snapshot }) => {
       this.#pools.get(upstream)?.read(id, state === 'stale' ? undefined : snapshot);
@@ -97,9 +104,20 @@ export class SlotController {
     return [...this.#pools.values()].map((pool) => poolSnapshot(pool, now));
   }
 
-  /** What all gateways share is out, and each keeps to its share instead. */
-  get degraded(): boolean {
-    return this.#sharing?.degraded === true;
+  /** What other gateways are to know of each upstream; empty where there is none. */
+  shared(): ReadonlyMap<string, SharedLedger> {
+    const now = this.clock.now();
+    const told = new Map<string, SharedLedger>();
+    for (const [name, pool] of this.#pools) {
+      const ledger = pool.shared(now);
+      if (ledger !== undefined) told.set(name, ledger);
+    }
+    return told;
+  }
+
+  /** What another gateway has told of its upstreams; undefined: it has fallen silent. */
+  remote(peer: string, ledgers: ReadonlyMap<string, SharedLedger> | undefined): void {
+    for (const [name, pool] of this.#pools) pool.remote(peer, ledgers?.get(name));
   }
 
   /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */

@@ -36,7 +36,7 @@ export function poolSnapshot(pool: Pool, now: number): UpstreamSnapshot {
   return {
     upstream: policy.name,
     inUse: pool.inUse,
-    requests: ledgers.reduce((sum, { leases }) => sum + leases.size, 0),
+    requests: ledgers.reduce((sum, { ownRequests }) => sum + ownRequests, 0),
     limit: policy.limit,
     waiting: policy.bands.map(({ name }, band) => ({ band: name, depth: pool.depth(band) })),
     saturation: fullness.length === 0 ? 0 : Math.min(...fullness),

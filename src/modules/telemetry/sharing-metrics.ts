@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
 import { LiveMetric, registerTally } from './tallies.js';
 
-/** Shows whether the gateways know of each other what they should. */
-export function showSharing(registry: Registry, slots: { readonly degraded: boolean }): void {
+/** Shows whether this gateway knows what the others hold. */
+export function showSharing(registry: Registry, sharing: { readonly degraded: boolean }): void {
+  const degraded = () => [{ labels: {}, value: sharing.degraded ? 1 : 0 }];
   const help = '1: the shared store or the peers are out, shares are kept instead';
-  const read = () => [{ labels: {}, value: slots.degraded ? 1 : 0 }];
-  registerTally(registry, new LiveMetric('admission_store_degraded', help, 'gauge', read));
+  registerTally(registry, new LiveMetric('admission_store_degraded', help, 'gauge', degraded));
 }

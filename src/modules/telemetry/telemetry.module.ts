@@ -3,6 +3,7 @@ import { register } from 'prom-client';
 import { OperatorLog } from '../../common/operator-log.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
 import { systemClock } from '../../common/clock.js';
+import { AdmissionSharing } from '../admission/admission-sharing.js';
 import { AdmissionModule } from '../admission/admission.module.js';
 import { SlotController } from '../admission/slot-controller.js';
 import { AuthModule } from '../auth/auth.module.js';
@@ -34,7 +35,11 @@ const AUTH_SHOWN = Symbol('auth is shown');
       useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
-    { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable, Budgets], useFactory: metrics },
+    {
+      provide: Metrics,
+      inject: [SlotController, EngineRegistry, RoutingTable, Budgets, AdmissionSharing],
+      useFactory: metrics,
+    },
     { provide: AUTH_SHOWN, inject: [CallerResolver, Issuers], useFactory: authShown },
     { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
   ],
@@ -42,7 +47,13 @@ const AUTH_SHOWN = Symbol('auth is shown');
 })
 export class TelemetryModule {}
 
-function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingTable, budgets: Budgets): Metrics {
+function metrics(
+  slots: SlotController,
+  engines: EngineRegistry,
+  table: RoutingTable,
+  budgets: Budgets,
+  sharing: AdmissionSharing,
+): Metrics {
   const observed = table.upstreams
     .filter(({ observe }) => observe !== undefined)
     .map(({ name }) => ({
@@ -50,8 +61,8 @@ function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingT
       models: table.models.filter((model) => model.upstream.name === name).map(({ id }) => id),
     }));
   showPools(register, () => slots.snapshot());
-  showSharing(register, slots);
   showBudgets(register, budgets);
+  showSharing(register, sharing);
   showEngines(register, engines, observed);
   return new Metrics(register);
 }

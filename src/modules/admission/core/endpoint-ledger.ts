@@ -171,6 +171,13 @@ export class EndpointLedger {
     this.downUntil = now + DOWN_MS;
   }
 
+  /** Requests of this gateway. */
+  get ownRequests(): number {
+    let count = 0;
+    for (const { remote } of this.leases) if (!remote) count += 1;
+    return count;
+  }
+
   /** Requests at the engine by its own gauges, with what was granted and given back since; undefined: unknown. */
   gaugedPlaces(): number | undefined {
     const { running, waiting } = this.reading ?? {};

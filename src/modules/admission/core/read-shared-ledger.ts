@@ -11,7 +11,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 const isName = (value: unknown): value is string => typeof value === 'string' && value.length <= LONGEST_NAME;
-const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const isAmount = (value: unknown): value is number => isNumber(value) && value >= 0;
 const isAmountOrAbsent = (value: unknown): value is number | undefined => value === undefined || isAmount(value);
 const isBand = (value: unknown): value is number => Number.isInteger(value) && isAmount(value) && value < MOST_BANDS;
 
@@ -50,10 +51,10 @@ function isLease(value: unknown): value is SharedLease {
 
 function isBacklog(value: unknown): value is SharedBacklog {
   if (!isFields(value) || !isName(value['tenant']) || !isBand(value['band']) || !KINDS.has(value['kind'])) return false;
-  return isAmount(value['counter']) && isAmount(value['waitedMs']) && typeof value['wantsPlace'] === 'boolean';
+  return isNumber(value['counter']) && isAmount(value['waitedMs']) && typeof value['wantsPlace'] === 'boolean';
 }
 
 const isBandService = (value: unknown): value is SharedLedger['service'][number] => isListOf(value, isTenantService);
 
 const isTenantService = (value: unknown): value is readonly [string, number] =>
-  Array.isArray(value) && value.length === 2 && isName(value[0]) && isAmount(value[1]);
+  Array.isArray(value) && value.length === 2 && isName(value[0]) && isNumber(value[1]);
