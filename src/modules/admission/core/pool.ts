@@ -51,8 +51,7 @@ export class Pool {
     this.received = this.#parts.received;
     this.#claims = sharing?.store && new Claims(sharing.store, sharing.epoch, this.#hooks);
     this.#ticker = new Ticker(clock, TICK_MS, () => {
-      const due = [...overdue(this.#parts, this.#claims, clock.now())];
-      for (const [waiter, refusal] of due) this.#leave(waiter, refusal);
+      for (const [one, refusal] of [...overdue(this.#parts, this.#claims, clock.now())]) this.#leave(one, refusal);
       this.#pump();
     });
   }
