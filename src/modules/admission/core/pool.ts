@@ -25,13 +25,14 @@ const NOT_CONFIRMED = { heldBy: 'claim', gaugesAlone: false } as const;
  * the endpoint that has the least to do, once every test is passed. Framework-free; time is the clock's.
  */
 export class Pool {
-  readonly endpoints: ReadonlyMap<string, EndpointLedger>;
+  readonly endpoints = new Map<string, EndpointLedger>();
   /** How often a head was held back by each test. */
   readonly held: ReadonlyMap<TestName, number>;
   /** By band: service received, in token equivalents. */
   readonly received: readonly TenantTotals[];
-  readonly #parts: PoolParts;
-  /** undefined: nobody confirms what is granted here. */
+  readonly #room: WaitingRoom;
+  /** undefined: there is no other gateway. */
+  readonly #among: AmongGateways | undefined;
   readonly #claims: Claims | undefined;
   readonly #activity: BandActivity;
   readonly #drain = new DrainRate();
@@ -45,13 +46,13 @@ export class Pool {
   constructor(
     readonly policy: PoolPolicy,
     private readonly clock: Clock,
-    random: () => number,
+    private readonly random: () => number,
     sharing?: PoolSharing,
   ) {
     this.#room = new WaitingRoom(policy.bands.length);
     this.#activity = new BandActivity(policy.bands.length, clock.now());
     this.#ticker = new Ticker(clock, TICK_MS, () => {
-      for (const [one, refusal] of [...overdue(this.#parts, this.#claims, clock.now())]) this.#leave(one, refusal);
+      this.#expire();
       this.#pump();
     });
     const [room, activity] = [this.#room, this.#activity];
@@ -69,7 +70,7 @@ export class Pool {
   }
 
   depth(band: number): number {
-    return this.#parts.room.bands[band]?.size ?? 0;
+    return this.#room.bands[band]?.size ?? 0;
   }
 
   /** The endpoints that there are now. One that is new is empty; one that is gone takes no more requests. */
@@ -90,18 +91,18 @@ export class Pool {
     const endpoint = this.endpoints.get(id);
     if (endpoint === undefined) return;
     if (reading === undefined) endpoint.forgetReading();
-    else endpoint.read(reading, this.#parts.among?.termsOf(reading, this.clock.now()));
+    else endpoint.read(reading, this.#among?.termsOf(reading, this.clock.now()));
     this.#pump();
   }
 
   /** What other gateways are to know of this pool; undefined: there are none. */
   shared(now: number): SharedLedger | undefined {
-    return this.#parts.among?.tell(now);
+    return this.#among?.tell(now);
   }
 
   /** What another gateway has told of its pool; undefined: it has fallen silent. */
   remote(peer: string, ledger: SharedLedger | undefined): void {
-    this.#parts.among?.peers.hear(peer, ledger, this.clock.now());
+    this.#among?.peers.hear(peer, ledger, this.clock.now());
     this.#pump();
   }
 
@@ -114,7 +115,7 @@ export class Pool {
   enqueue(request: PoolRequest, listener: PoolListener): Ticket {
     // One reading of the clock: who finds a place at once has waited for exactly no time.
     const now = this.clock.now();
-    const band = this.#parts.room.bands[request.band];
+    const band = this.#room.bands[request.band];
     if (band === undefined) throw new RangeError(`no band ${request.band}`);
     const waiter = this.#waiterOf(request, listener, { since: now, tries: 0, order: (this.#asked += 1) });
     this.#activity.asked(request.band, now);
@@ -131,7 +132,7 @@ export class Pool {
   /** From now on nobody joins the queue, and who waits in it without having been sent anything is refused. */
   drain(): void {
     this.#draining = true;
-    for (const waiter of this.#parts.room.all()) if (!waiter.isCommitted) this.#leave(waiter, 'draining');
+    for (const waiter of this.#room.all()) if (!waiter.isCommitted) this.#leave(waiter, 'draining');
   }
 
   /** The drain may last no longer: whoever still waits is refused, whatever it has been sent. */
@@ -150,19 +151,14 @@ export class Pool {
     this.#keepTime();
   }
 
-  #enter(waiter: Waiter, front: boolean): void {
-    this.#parts.room.enter(waiter, front);
-    this.#keepTime();
-  }
-
   /** Ticks while somebody's patience may end. */
   #keepTime(): void {
-    if (this.#parts.room.isEmpty && this.#claims?.isEmpty !== false) this.#ticker.stop();
+    if (this.#room.isEmpty && this.#claims?.isEmpty !== false) this.#ticker.stop();
     else this.#ticker.start();
   }
 
   #tellOthers(): void {
-    this.#parts.among?.sharing.changed?.();
+    this.#among?.sharing.changed?.();
   }
 
   /** Takes a waiter out of the queue; false: it did not wait any more. */
@@ -179,16 +175,8 @@ export class Pool {
     if (claimed !== undefined) this.#takeBack(claimed);
     else this.#forget(waiter);
     this.#tellOthers();
-    if (keptRoom || left === 'claimed') this.#pump();
+    if (keptRoom || claimed !== undefined) this.#pump();
   };
-
-  /** Takes somebody out who waits, or whose place is not confirmed yet; undefined: neither. */
-  #withdraw(waiter: Waiter): 'waited' | 'claimed' | undefined {
-    const claimed = this.#claims?.abandon(waiter);
-    if (claimed === undefined) return this.#forget(waiter) ? 'waited' : undefined;
-    this.#takeBack(claimed);
-    return 'claimed';
-  }
 
   #refuse(waiter: Waiter, refusal: Refusal): Ticket {
     const now = this.clock.now();
@@ -200,7 +188,9 @@ export class Pool {
   }
 
   #leave(waiter: Waiter, refusal: Refusal): void {
-    if (this.#withdraw(waiter) !== undefined) this.#refuse(waiter, refusal);
+    const claimed = this.#claims?.abandon(waiter);
+    if (claimed !== undefined) this.#takeBack(claimed);
+    if (this.#forget(waiter) || claimed !== undefined) this.#refuse(waiter, refusal);
   }
 
   /** Grants as long as somebody fits. */
@@ -248,8 +238,7 @@ export class Pool {
 
   #deliver(holding: Holding): void {
     const { waiter, entry } = holding;
-    this.#keepTime();
-    this.#parts.activity.granted(waiter.band, waiter.kind, entry.grantedAt);
+    this.#activity.granted(waiter.band, waiter.kind, entry.grantedAt);
     this.#tellOthers();
     waiter.listener.granted(new HeldLease(this.#hooks, holding));
   }
@@ -261,10 +250,15 @@ export class Pool {
       this.#tellOthers();
       this.#pump();
     },
-    release: this.#release.bind(this),
-    refused: this.#refused.bind(this),
-    claimed: this.#deliver.bind(this),
-    notClaimed: this.#notClaimed.bind(this),
+    release: (held, adjustment) => {
+      this.#release(held, adjustment);
+    },
+    refused: (held, listener) => this.#refused(held, listener),
+    claimed: (held) => {
+      this.#keepTime();
+      this.#deliver(held);
+    },
+    notClaimed: (held) => this.#notClaimed(held),
   };
 
   /** It waits for what happens next. Others are not told: they would ask in their turn, and so on without an end. */
@@ -294,15 +288,11 @@ export class Pool {
       return undefined;
     }
     const { since, tries, order } = waiter;
-    const again = waiterOf(this.#parts, waiter.request, listener, {
-      since,
-      tries: tries + 1,
-      order,
-      leave: this.#cancel,
-    });
+    const again = this.#waiterOf(waiter.request, listener, { since, tries: tries + 1, order });
     // In the queue before the place is free, or somebody else would take it.
-    this.#enter(again, true);
+    this.#room.enter(again, true);
     this.#release(held, -held.charged);
+    this.#keepTime();
     return again;
   }
 
