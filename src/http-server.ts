@@ -21,6 +21,7 @@ import { Heartbeats } from './modules/proxy/heartbeats.js';
 import { PrefixProxy } from './modules/proxy/prefix-proxy.js';
 import { WebSocketProxy } from './modules/proxy/websocket.js';
 import { Telemetry } from './modules/telemetry/telemetry.js';
+import { WorkerLink } from './modules/workers/worker-link.js';
 
 /** Longest route parameter; the head's check has capped the whole target already. */
 const MAX_PARAM_LENGTH = 8192;
@@ -29,13 +30,14 @@ const MAX_PARAM_LENGTH = 8192;
 export class Gateway {
   private constructor(
     private readonly app: NestFastifyApplication,
-    private readonly management: NestFastifyApplication,
+    /** undefined: a worker, for which the primary answers. */
+    private readonly management: NestFastifyApplication | undefined,
     readonly server: Listener,
     readonly door: FrontDoor,
   ) {}
 
   /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
-  static async start(config: GatewayConfig): Promise<Gateway> {
+  static async start(config: GatewayConfig, link = new WorkerLink()): Promise<Gateway> {
     let server: Listener | undefined;
     let door: FrontDoor | undefined = undefined;
     const adapter = openAdapter(
@@ -45,17 +47,14 @@ export class Gateway {
       },
       () => doorOf(door),
     );
-    const app = await boot(AppModule.forConfig(config), adapter);
+    const app = await boot(AppModule.forConfig(config, link), adapter);
     const fixed = app.get(FixedPaths);
     adapter
       .getInstance()
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
     door = openDoor(app, config);
     if (server === undefined) throw new Error('the HTTP server was not created');
-    const management = await boot(
-      ManagementModule,
-      new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }),
-    );
+    const management = link.tie === undefined ? await bootManagement(ManagementModule) : undefined;
     const gateway = new Gateway(app, management, server, door);
     await gateway.#listen(config);
     return gateway;
@@ -83,20 +82,20 @@ export class Gateway {
 
   /** Where it listens, as host:port. */
   addresses(): { listen: string; management: string } {
-    return { listen: addressOf(this.app), management: addressOf(this.management) };
+    return { listen: addressOf(this.app), management: this.management ? addressOf(this.management) : '' };
   }
 
   /** Ends both listeners and whatever still runs. */
   async close(): Promise<void> {
     this.server.destroyAll();
-    await Promise.all([this.app.close(), this.management.close()]);
+    await Promise.all([this.app.close(), this.management?.close()]);
   }
 
   async #listen({ server }: GatewayConfig): Promise<void> {
     try {
       await this.app.init();
       this.server.open(this.door);
-      await this.management.listen(listenOptions(server.management));
+      await this.management?.listen(listenOptions(server.management));
       await this.app.listen(listenOptions(server.listen));
     } catch (error) {
       await this.close();
@@ -138,6 +137,10 @@ const boot = (
     bodyParser: false,
   });
 
+/** The second listener, which has nothing of the first one's peculiarities. */
+export const bootManagement = (module: Parameters<typeof boot>[0]): Promise<NestFastifyApplication> =>
+  boot(module, new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }));
+
 function doorOf(door: FrontDoor | undefined): FrontDoor {
   if (door === undefined) throw new Error('the door is not open yet');
   return door;
@@ -164,12 +167,12 @@ function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): Front
 }
 
 /** `host:port`, with IPv6 in brackets, as listen options. */
-function listenOptions(text: string): { host: string; port: number } {
+export function listenOptions(text: string): { host: string; port: number } {
   const colon = text.lastIndexOf(':');
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }
 
-function addressOf(app: NestFastifyApplication): string {
+export function addressOf(app: NestFastifyApplication): string {
   const address: unknown = app.getHttpServer().address();
   if (typeof address !== 'object' || address === null || !('port' in address) || !('address' in address))
     return 'closed';

@@ -12,9 +12,10 @@ import { Budgets } from '../budgets/budgets.js';
 import { BudgetsModule } from '../budgets/budgets.module.js';
 import { EngineObserverModule } from '../engine-observer/engine-observer.module.js';
 import { EngineRegistry } from '../engine-observer/engine-registry.js';
+import { WorkerLink } from '../workers/worker-link.js';
 import { showAuth } from './auth-metrics.js';
 import { showBudgets } from './budget-metrics.js';
-import { showEngines } from './engine-metrics.js';
+import { observedModels, showEngines } from './engine-metrics.js';
 import { LogWriter } from './log-writer.js';
 import { Metrics } from './metrics.js';
 import { showPools } from './pool-metrics.js';
@@ -29,8 +30,9 @@ const AUTH_SHOWN = Symbol('auth is shown');
   providers: [
     {
       provide: LogWriter,
-      inject: [TelemetryConfig],
-      useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
+      inject: [TelemetryConfig, WorkerLink],
+      useFactory: ({ logLevel }: TelemetryConfig, { tie }: WorkerLink) =>
+        new LogWriter(logLevel, systemClock, tie?.index),
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
     { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable, Budgets], useFactory: metrics },
@@ -42,15 +44,9 @@ const AUTH_SHOWN = Symbol('auth is shown');
 export class TelemetryModule {}
 
 function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingTable, budgets: Budgets): Metrics {
-  const observed = table.upstreams
-    .filter(({ observe }) => observe !== undefined)
-    .map(({ name }) => ({
-      upstream: name,
-      models: table.models.filter((model) => model.upstream.name === name).map(({ id }) => id),
-    }));
   showPools(register, () => slots.snapshot());
   showBudgets(register, budgets);
-  showEngines(register, engines, observed);
+  showEngines(register, engines, observedModels(table));
   return new Metrics(register);
 }
 
