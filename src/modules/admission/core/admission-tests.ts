@@ -1,4 +1,5 @@
 import type { EndpointLedger } from './endpoint-ledger.js';
+import type { Share } from './share-rule.js';
 import type { PoolPolicy, TestName, WorkClass } from './pool-types.js';
 
 /** What the tests see of one request. */
@@ -26,6 +27,8 @@ export interface PoolView {
   readonly longWaits: boolean;
   /** An endpoint that is kept clear for one request. */
   readonly reserved: { readonly endpoint: EndpointLedger; readonly band: number } | undefined;
+  /** What this gateway has to keep to, while others do not tell what they have. */
+  readonly share: Share | undefined;
   /** Bands that have starved may use an engine's whole batch once. */
   readonly starved: (band: number) => boolean;
 }
@@ -57,17 +60,23 @@ function backlogLimitMs(band: number, { defaultBand }: PoolPolicy): number {
 const ceilingOf = (band: number, { bands }: PoolPolicy): number => bands[band]?.ceiling ?? 0;
 
 /** Sequences that a band may see on one endpoint. A band that has starved sees the whole batch. */
-function cap(band: number, endpoint: EndpointLedger, pool: PoolView): number {
+export function cap(band: number, endpoint: EndpointLedger, pool: PoolView): number {
   const ceiling = pool.starved(band) ? Math.max(1, ceilingOf(band, pool.policy)) : ceilingOf(band, pool.policy);
   return Math.floor(ceiling * endpoint.slots + 1e-9);
 }
 
 const isLowBand = (band: number, { defaultBand }: PoolPolicy): boolean => band > defaultBand;
 
-function kvLimit(band: number, endpoint: EndpointLedger, { policy }: PoolView): number {
+export function kvLimit(band: number, endpoint: EndpointLedger, { policy }: PoolView): number {
   const capacity = endpoint.reading?.kvCapacityTokens;
   if (capacity === undefined) return Infinity;
   return Math.min(1, ceilingOf(band, policy)) * (policy.gauges?.kvCeiling ?? 1) * capacity;
+}
+
+/** A request for several places may have more than the share where this gateway has nothing else: it would never fit. */
+function keepsToShare(r: Candidate, e: EndpointLedger, pool: PoolView): boolean {
+  if (pool.share === undefined || (r.places > 1 && e.ownPlaces === 0)) return true;
+  return e.ownPlaces + r.places <= pool.share.mostPlaces(e, cap(r.band, e, pool), pool.endpoints.indexOf(e));
 }
 
 const leasesOf = (endpoint: EndpointLedger, kind: WorkClass): number => {
@@ -125,6 +134,7 @@ export const ADMISSION_TESTS: readonly AdmissionTest[] = [
     passes: (r, e, { reserved }) => r.reserves || reserved?.endpoint !== e || r.band < reserved.band,
   },
   { name: 'count', passes: (r, e, pool) => e.places + r.places <= cap(r.band, e, pool) },
+  { name: 'share', passes: keepsToShare },
   {
     name: 'strict_reserve',
     passes: (r, e, pool) =>

@@ -26,6 +26,28 @@ export class BandActivity {
     if (kind === 'long') this.lastLongAt = now;
   }
 
+  /** Another gateway has told when it last granted something. */
+  heardGrant(band: number, at: number): void {
+    this.#lastGrantAt[band] = Math.max(this.#lastGrantAt[band] ?? -Infinity, at);
+  }
+
+  heardTopBand(at: number): void {
+    this.#lastTopBandAt = Math.max(this.#lastTopBandAt, at);
+  }
+
+  heardLong(at: number): void {
+    this.lastLongAt = Math.max(this.lastLongAt, at);
+  }
+
+  /** Ages of what others are told: undefined: never. */
+  topBandAgoMs(now: number): number | undefined {
+    return agoMs(this.#lastTopBandAt, now);
+  }
+
+  longAgoMs(now: number): number | undefined {
+    return agoMs(this.lastLongAt, now);
+  }
+
   released(band: number): void {
     this.#running[band] = (this.#running[band] ?? 1) - 1;
   }
@@ -41,3 +63,5 @@ export class BandActivity {
     return head !== undefined && now - head.since > (head.deadline - head.since) / 2;
   }
 }
+
+const agoMs = (at: number, now: number): number | undefined => (at === -Infinity ? undefined : now - at);

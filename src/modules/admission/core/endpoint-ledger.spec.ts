@@ -11,6 +11,7 @@ const entry = (grantedAt: number, places = 1): LeaseEntry => ({
   grantedAt,
   visible: true,
   firstTokenAt: undefined,
+  remote: false,
 });
 
 const reading = (takenAtMs: number, running: number) => ({ takenAtMs, running, waiting: 0 });

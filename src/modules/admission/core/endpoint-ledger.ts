@@ -26,6 +26,17 @@ export interface LeaseEntry {
   /** Its first token will be seen: it is streamed. */
   readonly visible: boolean;
   firstTokenAt: number | undefined;
+  /** Another gateway has it, and has told. */
+  readonly remote: boolean;
+}
+
+/** What the share of the free places is reckoned from. */
+export interface AtReading {
+  /** Places that this gateway had, and that all had as far as was known. */
+  readonly own: number;
+  readonly occupied: number;
+  /** The number of the reading: all gateways count alike. */
+  readonly turn: number;
 }
 
 /** An answer that is not streamed shows no first token: its prefill counts as over after twice its estimate. */
@@ -34,12 +45,13 @@ const UNSEEN_LEAST_MS = 1000;
 const isOverUnseen = ({ visible, grantedAt, estimateMs }: LeaseEntry, now: number): boolean =>
   !visible && now - grantedAt > UNSEEN_LEAST_MS + UNSEEN_PREFILLS * estimateMs;
 
-/** What this gateway has at one endpoint, and what the engine last said of itself. */
+/** What this gateway has at one endpoint, what others have told of theirs, and what the engine last said of itself. */
 export class EndpointLedger {
   readonly rate = new PrefillRate();
   readonly leases = new Set<LeaseEntry>();
-  /** Places of all leases. */
+  /** Places of all leases, and of this gateway's. */
   places = 0;
+  ownPlaces = 0;
   kvReserved = 0;
   /** Leases without a first token, and the sum of their estimates. */
   prefills = 0;
@@ -51,6 +63,11 @@ export class EndpointLedger {
   /** After a restart: the most that may run, doubled with every reading. undefined: no such limit. */
   slowStart: number | undefined;
   reading: GaugeReading | undefined;
+  /** When the gauges were last read; undefined: they are too old, or do not tell. */
+  atReading: AtReading | undefined;
+  readonly #remote = new Map<string, readonly LeaseEntry[]>();
+  /** Places of others that the reading shows; undefined: what others had then is not known. */
+  #remoteAtReading: number | undefined;
   /** Granted so lately that the reading may not show them. */
   #unseen = new Set<LeaseEntry>();
   #releasedSince = 0;
@@ -63,12 +80,28 @@ export class EndpointLedger {
   ) {}
 
   grant(entry: LeaseEntry): void {
-    this.leases.add(entry);
-    this.places += entry.places;
-    this.kvReserved += entry.kvTokens;
-    this.prefills += 1;
-    this.prefillEstimateMs += entry.estimateMs;
+    this.#add(entry);
+    this.ownPlaces += entry.places;
     if (this.reading !== undefined) this.#unseen.add(entry);
+  }
+
+  /** A grant that came to nothing before anything was sent. */
+  withdraw(entry: LeaseEntry): void {
+    if (!this.leases.has(entry)) return;
+    this.#drop(entry);
+    this.ownPlaces -= entry.places;
+    this.#unseen.delete(entry);
+  }
+
+  /** All that another gateway has here now. */
+  setRemote(peer: string, entries: readonly LeaseEntry[]): void {
+    for (const entry of this.#remote.get(peer) ?? []) {
+      this.#drop(entry);
+      this.#unseen.delete(entry);
+    }
+    if (entries.length === 0) this.#remote.delete(peer);
+    else this.#remote.set(peer, entries);
+    for (const entry of entries) this.#hear(entry);
   }
 
   firstToken(entry: LeaseEntry, now: number): void {
@@ -78,22 +111,22 @@ export class EndpointLedger {
     if (entry.kind !== 'light') this.#endHeavy(entry, now);
     this.#endPrefill(entry);
     entry.firstTokenAt = now;
-    this.lastFirstAt = now;
+    this.lastFirstAt = Math.max(this.lastFirstAt, now);
   }
 
   release(entry: LeaseEntry, now: number): void {
-    if (!this.leases.delete(entry)) return;
-    this.places -= entry.places;
-    this.kvReserved -= entry.kvTokens;
-    if (entry.firstTokenAt === undefined) {
-      this.#endPrefill(entry);
-      if (entry.kind !== 'light') this.#endHeavy(entry, now);
-    }
+    if (!this.leases.has(entry)) return;
+    this.#drop(entry);
+    this.ownPlaces -= entry.places;
+    if (entry.firstTokenAt === undefined && entry.kind !== 'light') this.#endHeavy(entry, now);
     if (!this.#unseen.delete(entry) && this.reading !== undefined) this.#releasedSince += entry.places;
   }
 
-  /** A good poll. */
-  read(reading: GaugeReading): void {
+  /**
+   * A good poll. `turn`: its number, as all gateways count. `live`: what others have is known as it was at the reading,
+   * so that what they give back after it counts as given back.
+   */
+  read(reading: GaugeReading, turn = 0, live = false): void {
     const restarted =
       this.reading?.bootId !== undefined && reading.bootId !== undefined && this.reading.bootId !== reading.bootId;
     if (restarted) this.slowStart = 1;
@@ -103,12 +136,17 @@ export class EndpointLedger {
     const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
     this.#unseen = new Set([...this.leases].filter(({ grantedAt }) => grantedAt >= visibleUntil));
     this.#releasedSince = 0;
+    this.#remoteAtReading = live ? this.#remoteShown() : undefined;
     this.#watchForeign(reading);
+    const occupied = this.gaugedPlaces();
+    this.atReading = occupied === undefined ? undefined : { own: this.ownPlaces, occupied, turn };
   }
 
   /** The gauges are too old to be believed: what this gateway has itself remains. */
   forgetReading(): void {
     this.reading = undefined;
+    this.atReading = undefined;
+    this.#remoteAtReading = undefined;
     this.#unseen.clear();
     this.#releasedSince = 0;
     this.#foreignTokens = [];
@@ -125,10 +163,10 @@ export class EndpointLedger {
     if (running === undefined && waiting === undefined) return undefined;
     let granted = 0;
     for (const { places } of this.#unseen) granted += places;
-    return Math.max(0, (running ?? 0) + (waiting ?? 0) + granted - this.#releasedSince);
+    return Math.max(0, (running ?? 0) + (waiting ?? 0) + granted - this.#releasedSince - this.#releasedByOthers());
   }
 
-  /** The larger of what this gateway knows and what the engine says. */
+  /** The larger of what the gateways know and what the engine says. */
   occupied(): number {
     return Math.max(this.places, this.gaugedPlaces() ?? 0);
   }
@@ -143,6 +181,44 @@ export class EndpointLedger {
   /** Milliseconds of prefill that are ahead of a newcomer. */
   backlogMs(now: number): number {
     return Math.max(this.#ownBacklogMs(now), this.#stallMs(), this.#foreignMs(now));
+  }
+
+  #add(entry: LeaseEntry): void {
+    this.leases.add(entry);
+    this.places += entry.places;
+    this.kvReserved += entry.kvTokens;
+    if (entry.firstTokenAt !== undefined) return;
+    this.prefills += 1;
+    this.prefillEstimateMs += entry.estimateMs;
+  }
+
+  #drop(entry: LeaseEntry): void {
+    this.leases.delete(entry);
+    this.places -= entry.places;
+    this.kvReserved -= entry.kvTokens;
+    if (entry.firstTokenAt === undefined) this.#endPrefill(entry);
+  }
+
+  #hear(entry: LeaseEntry): void {
+    this.#add(entry);
+    if (this.reading !== undefined && entry.grantedAt >= this.reading.takenAtMs - VISIBLE_AFTER_MS)
+      this.#unseen.add(entry);
+    const { firstTokenAt } = entry;
+    if (firstTokenAt === undefined) return;
+    this.lastFirstAt = Math.max(this.lastFirstAt, firstTokenAt);
+    if (entry.kind !== 'light' && firstTokenAt > this.heavyEndedAt) this.#endHeavy(entry, firstTokenAt);
+  }
+
+  /** Places of others that the engine's gauges show. */
+  #remoteShown(): number {
+    let places = 0;
+    for (const entries of this.#remote.values())
+      for (const entry of entries) if (!this.#unseen.has(entry)) places += entry.places;
+    return places;
+  }
+
+  #releasedByOthers(): number {
+    return this.#remoteAtReading === undefined ? 0 : Math.max(0, this.#remoteAtReading - this.#remoteShown());
   }
 
   #ownBacklogMs(now: number): number {

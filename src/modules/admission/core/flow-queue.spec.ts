@@ -10,6 +10,7 @@ class Item implements Queued {
     readonly tenant: string,
     readonly kind: WorkClass = 'light',
     readonly estimateMs = 10,
+    readonly order = 0,
   ) {}
 }
 

@@ -14,6 +14,8 @@ export interface Queued extends Waiting {
   readonly kind: WorkClass;
   /** Milliseconds of prefill that it will need. */
   readonly estimateMs: number;
+  /** In which order requests came. */
+  readonly order: number;
   lane: Lane<this> | undefined;
 }
 
@@ -46,6 +48,8 @@ export class FlowQueue<T extends Queued> {
   readonly #flows = new Map<string, Flow>();
   /** Those of them with nothing waiting. */
   readonly #idle = new Set<Flow>();
+  /** Those of whom something waits on other gateways. */
+  #elsewhere = new Set<Flow>();
   readonly #heaps: Readonly<Record<WorkClass, Heap<Lane<T>>>> = {
     light: new Heap<Lane<T>>(before),
     heavy: new Heap<Lane<T>>(before),
@@ -66,7 +70,7 @@ export class FlowQueue<T extends Queued> {
     const lane = this.#laneOf(flow, item.kind);
     item.lane = lane;
     item.waits = true;
-    if (front) lane.unshift(item);
+    if (front) lane.unshift(item, cameBefore);
     else lane.push(item);
     flow.waiting += 1;
     this.size += 1;
@@ -100,6 +104,15 @@ export class FlowQueue<T extends Queued> {
     return heads.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
   }
 
+  /** The head of every line, with the service that its tenant has had. */
+  *lines(): Generator<{ readonly head: T; readonly counter: number }> {
+    for (const kind of CLASSES)
+      for (const lane of this.#heaps[kind].values()) {
+        const head = lane.head;
+        if (head !== undefined) yield { head, counter: lane.flow.counter };
+      }
+  }
+
   /** Whether a request of this class waits. */
   has(kind: WorkClass): boolean {
     return this.#heaps[kind].size > 0;
@@ -108,7 +121,7 @@ export class FlowQueue<T extends Queued> {
   /** A tenant is served: nobody who comes back later starts behind where it stood. */
   serve(tenant: string, cost: number): void {
     const flow = this.flowOf(tenant);
-    if (flow.waiting === 0) flow.counter = Math.max(flow.counter, this.#floor);
+    if (!this.#isAround(flow)) flow.counter = Math.max(flow.counter, this.#floor);
     this.#floor = Math.max(this.#floor, Math.min(flow.counter, this.#lowest()));
     this.charge(tenant, cost);
   }
@@ -120,6 +133,17 @@ export class FlowQueue<T extends Queued> {
     for (const kind of CLASSES) {
       const lane = flow.lanes[kind];
       if (lane !== undefined) this.#heaps[kind].update(lane as Lane<T>);
+    }
+  }
+
+  /** The tenants of whom something waits on other gateways: they keep their place in the order as if it waited here. */
+  setElsewhere(tenants: Iterable<string>): void {
+    const before = this.#elsewhere;
+    this.#elsewhere = new Set();
+    for (const tenant of tenants) {
+      const flow = this.flowOf(tenant);
+      if (flow.waiting === 0 && !before.has(flow)) flow.counter = Math.max(flow.counter, this.#floor);
+      this.#elsewhere.add(flow);
     }
   }
 
@@ -148,13 +172,18 @@ export class FlowQueue<T extends Queued> {
   }
 
   #return(flow: Flow): void {
-    flow.counter = Math.max(flow.counter, this.#floor);
+    if (!this.#isAround(flow)) flow.counter = Math.max(flow.counter, this.#floor);
     this.#idle.delete(flow);
+  }
+
+  #isAround(flow: Flow): boolean {
+    return flow.waiting > 0 || this.#elsewhere.has(flow);
   }
 
   #lowest(): number {
     let lowest = Infinity;
     for (const kind of CLASSES) lowest = Math.min(lowest, this.#heaps[kind].peek()?.flow.counter ?? Infinity);
+    for (const { counter } of this.#elsewhere) lowest = Math.min(lowest, counter);
     return lowest;
   }
 
@@ -173,6 +202,8 @@ export class FlowQueue<T extends Queued> {
     }
   }
 }
+
+const cameBefore = (a: Queued, b: Queued): boolean => a.order < b.order;
 
 /** Ties are broken by name, the same on every gateway. */
 function before(a: Lane<Waiting>, b: Lane<Waiting>): boolean {

@@ -22,6 +22,8 @@ export interface Holding {
   readonly entry: LeaseEntry;
   /** What the tenant was charged at the grant, in token equivalents. */
   readonly charged: number;
+  /** What the store knows it by; absent: there is none. */
+  readonly claimId?: string;
 }
 
 /** A place on an endpoint, as its holder sees it. */
@@ -76,6 +78,6 @@ export class HeldLease implements Lease {
 export function entryOf({ request, band, kind, estimateMs }: Waiter, kvTokens: number, now: number): LeaseEntry {
   const { places, promptTokens, cachedTokens, stretchable } = request;
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const running = { grantedAt: now, visible: stretchable, firstTokenAt: undefined };
+  const running = { grantedAt: now, visible: stretchable, firstTokenAt: undefined, remote: false };
   return { band, kind, places, estimateMs, promptTokens, uncachedTokens, kvTokens, ...running };
 }

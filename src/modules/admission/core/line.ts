@@ -28,9 +28,18 @@ export class Line<T extends Waiting> {
     this.size += 1;
   }
 
-  unshift(item: T): void {
-    if (this.#start > 0) this.#items[(this.#start -= 1)] = item;
+  /** Puts one at the head, but for those of whom it is known that they stand before it. */
+  unshift(item: T, isBefore: (one: T, other: T) => boolean = () => false): void {
+    if (this.#start > 0) this.#start -= 1;
     else this.#items.unshift(item);
+    let at = this.#start;
+    for (;;) {
+      const next = this.#items[at + 1];
+      if (next === undefined || (next.waits && !isBefore(next, item))) break;
+      this.#items[at] = next;
+      at += 1;
+    }
+    this.#items[at] = item;
     this.size += 1;
   }
 

@@ -1,25 +1,32 @@
 import type { Clock } from '../../../common/clock.js';
 import type { PoolView } from './admission-tests.js';
+import { AmongGateways } from './among-gateways.js';
 import { BandActivity } from './band-activity.js';
-import { Deadlines } from './deadlines.js';
+import { claimOf } from './claim-of.js';
+import { Claims, type ClaimHooks } from './claims.js';
 import { EndpointChoice, type Held } from './endpoint-choice.js';
 import { EndpointLedger } from './endpoint-ledger.js';
-import { FlowQueue } from './flow-queue.js';
 import { entryOf, HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
 import { Reservation } from './reservation.js';
 import { DrainRate, retryAfterSeconds } from './retry-after.js';
+import type { SharedLedger } from './shared-ledger.js';
+import type { PoolSharing } from './sharing.js';
 import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
 import { Ticker } from './ticker.js';
 import { TenantTotals } from './tenant-totals.js';
 import { virtualCost } from './virtual-cost.js';
 import { candidateOf, Waiter } from './waiter.js';
+import { WaitingRoom } from './waiting-room.js';
 
 const TICK_MS = 250;
 const MOST_TRIES = 3;
 const NO_TICKET: Ticket = { cancel: () => undefined };
-const AT_LIMIT: Held = { endpoint: undefined, heldBy: 'limit', gaugesAlone: false };
+const heldByThis = (heldBy: TestName): Held => ({ endpoint: undefined, heldBy, gaugesAlone: false });
+const AT_LIMIT = heldByThis('limit');
+const YIELDS = heldByThis('yield');
+const NOT_CONFIRMED = heldByThis('claim');
 
 /**
  * Who runs next on one upstream: bands from high to low, within a band the tenant that has had the least service, on
@@ -31,8 +38,10 @@ export class Pool {
   readonly held = new Map<TestName, number>();
   /** By band: service received, in token equivalents. */
   readonly received: readonly TenantTotals[];
-  readonly #bands: FlowQueue<Waiter>[];
-  readonly #deadlines = new Deadlines<Waiter>();
+  readonly #room: WaitingRoom;
+  /** undefined: there is no other gateway. */
+  readonly #among: AmongGateways | undefined;
+  readonly #claims: Claims | undefined;
   readonly #activity: BandActivity;
   readonly #drain = new DrainRate();
   readonly #choice: EndpointChoice;
@@ -40,6 +49,7 @@ export class Pool {
   readonly #ticker: Ticker;
   #ordered: EndpointLedger[] = [];
   #inUse = 0;
+  #asked = 0;
   #draining = false;
   #pumping = false;
 
@@ -47,8 +57,9 @@ export class Pool {
     readonly policy: PoolPolicy,
     private readonly clock: Clock,
     private readonly random: () => number,
+    sharing?: PoolSharing,
   ) {
-    this.#bands = policy.bands.map(() => new FlowQueue<Waiter>());
+    this.#room = new WaitingRoom(policy.bands.length);
     this.received = policy.bands.map(() => new TenantTotals());
     this.#activity = new BandActivity(policy.bands.length, clock.now());
     this.#choice = new EndpointChoice(policy);
@@ -57,6 +68,10 @@ export class Pool {
       this.#expire();
       this.#pump();
     });
+    if (sharing === undefined) return;
+    const { endpoints } = this;
+    this.#among = new AmongGateways(sharing, { endpoints, bands: this.#room.bands, activity: this.#activity });
+    if (sharing.store !== undefined) this.#claims = new Claims(sharing.store, sharing.epoch, this.#hooks);
   }
 
   get inUse(): number {
@@ -64,16 +79,20 @@ export class Pool {
   }
 
   depth(band: number): number {
-    return this.#bands[band]?.size ?? 0;
+    return this.#room.bands[band]?.size ?? 0;
   }
 
   /** The endpoints that there are now. One that is new is empty; one that is gone takes no more requests. */
   setEndpoints(ids: readonly string[]): void {
     for (const id of this.endpoints.keys()) if (!ids.includes(id)) this.endpoints.delete(id);
-    for (const id of ids)
-      if (!this.endpoints.has(id)) this.endpoints.set(id, new EndpointLedger(id, this.policy.slotsPerEndpoint));
+    for (const id of ids) if (!this.endpoints.has(id)) this.#add(new EndpointLedger(id, this.policy.slotsPerEndpoint));
     this.#ordered = [...this.endpoints.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     this.#pump();
+  }
+
+  #add(endpoint: EndpointLedger): void {
+    this.endpoints.set(endpoint.id, endpoint);
+    this.#among?.peers.placeAll(endpoint);
   }
 
   /** A good poll of an endpoint; undefined: its gauges have become too old. */
@@ -81,7 +100,24 @@ export class Pool {
     const endpoint = this.endpoints.get(id);
     if (endpoint === undefined) return;
     if (reading === undefined) endpoint.forgetReading();
-    else endpoint.read(reading);
+    else if (this.#among === undefined) endpoint.read(reading);
+    else endpoint.read(reading, this.#among.turnOf(reading.takenAtMs, this.clock.now()), this.#among.sharing.live());
+    this.#pump();
+  }
+
+  /** What other gateways are to know of this pool; undefined: there are none. */
+  shared(now: number): SharedLedger | undefined {
+    return this.#among?.tell(now);
+  }
+
+  /** What another gateway has told of its pool; undefined: it has fallen silent. */
+  remote(peer: string, ledger: SharedLedger | undefined): void {
+    this.#among?.peers.hear(peer, ledger, this.clock.now());
+    this.#pump();
+  }
+
+  /** What others hold, or whether the store counts, has changed in a way that is not told by `remote`. */
+  sharingChanged(): void {
     this.#pump();
   }
 
@@ -89,11 +125,11 @@ export class Pool {
   enqueue(request: PoolRequest, listener: PoolListener): Ticket {
     // One reading of the clock: who finds a place at once has waited for exactly no time.
     const now = this.clock.now();
-    const waiter = this.#waiterOf(request, listener, now, 0);
-    const band = this.#bands[request.band];
+    const band = this.#room.bands[request.band];
     if (band === undefined) throw new RangeError(`no band ${request.band}`);
+    const waiter = this.#waiterOf(request, listener, { since: now, tries: 0, order: (this.#asked += 1) });
     this.#activity.asked(request.band, now);
-    if (this.#nobodyWaits() && this.#tryGrant(waiter, now)) return NO_TICKET;
+    if (this.#room.isEmpty && this.#tryGrant(waiter, now)) return this.#claims === undefined ? NO_TICKET : waiter;
     if (this.#draining) return this.#refuse(waiter, 'draining');
     if (band.size >= (this.policy.bands[request.band]?.capacity ?? 0)) return this.#refuse(waiter, 'queue-full');
     return this.#wait(waiter, now);
@@ -102,62 +138,62 @@ export class Pool {
   /** From now on nobody joins the queue, and who waits in it without having been sent anything is refused. */
   drain(): void {
     this.#draining = true;
-    this.#turnAway((waiter) => waiter.listener.committed?.() !== true);
+    for (const waiter of this.#room.all()) if (!waiter.isCommitted) this.#leave(waiter, 'draining');
   }
 
   /** The drain may last no longer: whoever still waits is refused, whatever it has been sent. */
   endDrain(): void {
-    this.#turnAway(() => true);
+    for (const waiter of [...this.#room.all(), ...(this.#claims?.waiters() ?? [])]) this.#leave(waiter, 'draining');
   }
 
-  #turnAway(these: (waiter: Waiter) => boolean): void {
-    for (const band of this.#bands) {
-      for (const waiter of [...band.all()]) if (these(waiter)) this.#leave(waiter, 'draining');
-    }
-  }
-
-  #waiterOf(request: PoolRequest, listener: PoolListener, since: number, tries: number): Waiter {
+  #waiterOf(request: PoolRequest, listener: PoolListener, came: Pick<Waiter, 'since' | 'tries' | 'order'>): Waiter {
     const estimateMs = prefillEstimateMs(this.policy, this.#ordered, request);
-    const deadline = since + patienceMs(this.policy, request, estimateMs);
+    const deadline = came.since + patienceMs(this.policy, request, estimateMs);
     const kind = workClassOf(estimateMs);
-    return new Waiter({ request, listener, kind, estimateMs, since, deadline, tries, leave: this.#cancel });
-  }
-
-  #nobodyWaits(): boolean {
-    return this.#deadlines.size === 0;
-  }
-
-  #enter(waiter: Waiter, front: boolean): void {
-    this.#bands[waiter.request.band]?.add(waiter, front);
-    this.#deadlines.add(waiter);
+    const tenant = this.#among === undefined ? request.tenant : this.#among.sharing.tenantKey(request.tenant);
+    const { since, tries, order } = came;
+    const leave = this.#cancel;
+    return new Waiter({ request, tenant, listener, kind, estimateMs, since, tries, order, deadline, leave });
   }
 
   #wait(waiter: Waiter, now: number): Ticket {
-    this.#enter(waiter, false);
+    this.#room.enter(waiter, false);
     this.#pump(now);
-    if (!this.#nobodyWaits()) this.#ticker.start();
+    this.#keepTime();
+    this.#tellOthers();
     return waiter;
+  }
+
+  /** Ticks while somebody's patience may end. */
+  #keepTime(): void {
+    if (this.#room.isEmpty && this.#claims?.isEmpty !== false) this.#ticker.stop();
+    else this.#ticker.start();
+  }
+
+  #tellOthers(): void {
+    this.#among?.sharing.changed?.();
   }
 
   /** Takes a waiter out of the queue; false: it did not wait any more. */
   #forget(waiter: Waiter): boolean {
-    if (!waiter.waits) return false;
-    this.#bands[waiter.band]?.remove(waiter);
-    this.#deadlines.left(waiter);
+    if (!this.#room.leave(waiter)) return false;
     this.#reservation.ended(waiter);
-    if (this.#nobodyWaits()) this.#ticker.stop();
+    if (this.#room.isEmpty) this.#keepTime();
     return true;
   }
 
   readonly #cancel = (waiter: Waiter): void => {
     const keptRoom = this.#reservation.kept?.waiter === waiter;
-    this.#forget(waiter);
-    if (keptRoom) this.#pump();
+    const claimed = this.#claims?.abandon(waiter);
+    if (claimed !== undefined) this.#takeBack(claimed);
+    else this.#forget(waiter);
+    this.#tellOthers();
+    if (keptRoom || claimed !== undefined) this.#pump();
   };
 
   #refuse(waiter: Waiter, refusal: Refusal): Ticket {
     const now = this.clock.now();
-    const ahead = this.#bands.slice(0, waiter.request.band + 1);
+    const ahead = this.#room.bands.slice(0, waiter.request.band + 1);
     const workMs = this.#drain.msAhead(ahead, this.#ordered.length, now);
     const seconds = retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random());
     waiter.listener.refused(refusal, seconds, waiter.reason(this.depth(waiter.request.band), now));
@@ -165,7 +201,9 @@ export class Pool {
   }
 
   #leave(waiter: Waiter, refusal: Refusal): void {
-    if (this.#forget(waiter)) this.#refuse(waiter, refusal);
+    const claimed = this.#claims?.abandon(waiter);
+    if (claimed !== undefined) this.#takeBack(claimed);
+    if (this.#forget(waiter) || claimed !== undefined) this.#refuse(waiter, refusal);
   }
 
   /** Grants as long as somebody fits. */
@@ -173,7 +211,7 @@ export class Pool {
     if (this.#pumping) return;
     this.#pumping = true;
     try {
-      while (!this.#nobodyWaits() && this.#inUse < this.policy.limit && this.#grantOne(now));
+      while (!this.#room.isEmpty && this.#inUse < this.policy.limit && this.#grantOne(now));
     } finally {
       this.#pumping = false;
     }
@@ -181,7 +219,7 @@ export class Pool {
 
   #grantOne(now: number): boolean {
     const { kept } = this.#reservation;
-    for (const [index, band] of this.#bands.entries()) {
+    for (const [index, band] of this.#room.bands.entries()) {
       if (band.size === 0) continue;
       if (kept?.band === index && this.#tryGrant(kept.waiter, now)) return true;
       for (const head of band.candidates()) if (this.#tryGrant(head, now)) return true;
@@ -201,15 +239,28 @@ export class Pool {
       this.#reservation.held(waiter, candidate, view);
       return false;
     }
-    this.#forget(waiter);
-    this.#grant(waiter, choice.endpoint, kvTokens, now);
-    return true;
+    if (this.#among?.yields(waiter, now) === true) {
+      this.#hold(waiter, YIELDS, now);
+      return false;
+    }
+    return this.#grant(waiter, choice.endpoint, kvTokens, view);
   }
 
   #hasRoomFor(waiter: Waiter): boolean {
-    if (this.#inUse === 0) return true;
+    const inUse = this.#placesTaken();
+    if (inUse === 0) return true;
+    const limit = this.#among?.share?.mostOverall(this.policy.limit, this.#ordered) ?? this.policy.limit;
     const kept = this.#reservation.placesKeptFrom(waiter);
-    return this.#inUse + waiter.request.places + kept <= this.policy.limit;
+    return inUse + waiter.request.places + kept <= limit;
+  }
+
+  /** Over all gateways, as far as it is known. */
+  #placesTaken(): number {
+    if (this.#among === undefined) return this.#inUse;
+    const told = this.#among.share === undefined;
+    let places = this.#inUse;
+    for (const one of this.#ordered) places += (told ? one.places : one.occupied()) - one.ownPlaces;
+    return places;
   }
 
   #hold(waiter: Waiter, { heldBy, gaugesAlone }: Held, now: number): void {
@@ -227,43 +278,111 @@ export class Pool {
       endpoints: this.#ordered,
       lane: this.#ordered.find(({ downUntil }) => now >= downUntil) ?? this.#ordered[0],
       topBandAround: this.#activity.topBandAround(now),
-      longWaits: this.#bands.some((band) => band.has('long')),
+      longWaits: this.#room.longWaits || this.#among?.peers.longWaits === true,
       reserved: this.#reservation.kept,
-      starved: (band) => this.#activity.isStarved(band, this.#bands[band]?.candidates()[0], now),
+      share: this.#among?.share,
+      starved: (band) =>
+        this.#activity.isStarved(band, this.#room.bands[band]?.candidates()[0], now) && !this.#runsElsewhere(band),
     };
   }
 
-  #grant(waiter: Waiter, endpoint: EndpointLedger, kvTokens: number, now: number): void {
-    const { request, kind } = waiter;
-    const entry = entryOf(waiter, kvTokens, now);
-    endpoint.grant(entry);
-    this.#inUse += entry.places;
-    this.#activity.granted(request.band, kind, now);
-    const charged = virtualCost(request.promptTokens, request.outputTokens * request.places);
-    this.#bands[request.band]?.serve(request.tenant, charged);
-    waiter.listener.granted(new HeldLease(this.#hooks, { waiter, ledger: endpoint, entry, charged }));
+  #runsElsewhere(band: number): boolean {
+    if (this.#among === undefined) return false;
+    return this.#ordered.some(({ leases }) => [...leases].some((lease) => lease.remote && lease.band === band));
   }
 
-  readonly #hooks: LeaseHooks = {
+  /** Takes a place; false: the store knows of others who have it, and the request stands where it stood. */
+  #grant(waiter: Waiter, endpoint: EndpointLedger, kvTokens: number, view: PoolView): boolean {
+    const waited = this.#forget(waiter);
+    const claim = this.#claims && claimOf(this.#claims.nextId(), waiter, { endpoint, kvTokens }, view);
+    const holding = this.#take(waiter, endpoint, kvTokens, view.now, claim?.id);
+    const answer = claim === undefined ? true : this.#claims?.ask(holding, claim);
+    this.#tellOthers();
+    if (answer === true) this.#deliver(holding);
+    else if (answer === undefined) this.#keepTime();
+    else {
+      this.#takeBack(holding);
+      this.#hold(waiter, NOT_CONFIRMED, view.now);
+      if (waited) this.#comeBack(waiter);
+    }
+    return answer !== false;
+  }
+
+  /** From the decision on the place is counted, and its tenant charged. */
+  #take(waiter: Waiter, ledger: EndpointLedger, kvTokens: number, now: number, claimId?: string): Holding {
+    const { request, tenant, band } = waiter;
+    const entry = entryOf(waiter, kvTokens, now);
+    ledger.grant(entry);
+    this.#inUse += entry.places;
+    const charged = virtualCost(request.promptTokens, request.outputTokens * request.places);
+    this.#room.bands[band]?.serve(tenant, charged);
+    this.#among?.charge(band, tenant, charged);
+    return claimId === undefined ? { waiter, ledger, entry, charged } : { waiter, ledger, entry, charged, claimId };
+  }
+
+  /** As if it had not been decided. */
+  #takeBack({ waiter, ledger, entry, charged }: Holding): void {
+    ledger.withdraw(entry);
+    this.#inUse -= entry.places;
+    this.#charge(waiter, -charged);
+    this.#keepTime();
+  }
+
+  #charge({ band, tenant }: Waiter, amount: number): void {
+    this.#room.bands[band]?.charge(tenant, amount);
+    this.#among?.charge(band, tenant, amount);
+  }
+
+  #comeBack(waiter: Waiter): void {
+    this.#room.enter(waiter, true);
+    this.#keepTime();
+  }
+
+  #deliver(holding: Holding): void {
+    const { waiter, entry } = holding;
+    this.#activity.granted(waiter.band, waiter.kind, entry.grantedAt);
+    waiter.listener.granted(new HeldLease(this.#hooks, holding));
+  }
+
+  readonly #hooks: LeaseHooks & ClaimHooks = {
     now: () => this.clock.now(),
     firstToken: ({ ledger, entry }) => {
       ledger.firstToken(entry, this.clock.now());
+      this.#tellOthers();
       this.#pump();
     },
     release: (held, adjustment) => {
       this.#release(held, adjustment);
     },
     refused: (held, listener) => this.#refused(held, listener),
+    claimed: (held) => {
+      this.#keepTime();
+      this.#deliver(held);
+    },
+    notClaimed: (held) => this.#notClaimed(held),
   };
 
-  #release({ waiter, ledger, entry, charged }: Holding, adjustment: number): void {
+  /** It waits for what happens next: at once it would only hear the same. */
+  #notClaimed(held: Holding): void {
+    const { waiter } = held;
+    this.#takeBack(held);
+    this.#hold(waiter, NOT_CONFIRMED, this.clock.now());
+    if (this.#draining && !waiter.isCommitted) this.#refuse(waiter, 'draining');
+    else this.#comeBack(waiter);
+    this.#tellOthers();
+  }
+
+  #release(held: Holding, adjustment: number): void {
+    const { waiter, ledger, entry, charged } = held;
     const now = this.clock.now();
     ledger.release(entry, now);
+    this.#claims?.release(held);
     this.#inUse -= entry.places;
     this.#activity.released(entry.band);
     this.#drain.note(now);
-    this.received[entry.band]?.add(waiter.tenant, Math.max(0, charged + adjustment));
-    if (adjustment !== 0) this.#bands[entry.band]?.charge(waiter.tenant, adjustment);
+    this.received[entry.band]?.add(waiter.request.tenant, Math.max(0, charged + adjustment));
+    if (adjustment !== 0) this.#charge(waiter, adjustment);
+    this.#tellOthers();
     this.#pump();
   }
 
@@ -277,21 +396,24 @@ export class Pool {
       this.#release(held, -held.charged);
       return undefined;
     }
-    const again = this.#waiterOf(waiter.request, listener, waiter.since, waiter.tries + 1);
+    const { since, tries, order } = waiter;
+    const again = this.#waiterOf(waiter.request, listener, { since, tries: tries + 1, order });
     // In the queue before the place is free, or somebody else would take it.
-    this.#enter(again, true);
+    this.#room.enter(again, true);
     this.#release(held, -held.charged);
-    if (!this.#nobodyWaits()) this.#ticker.start();
+    this.#keepTime();
     return again;
   }
 
   /** Ends the waits that have lasted too long. */
   #expire(): void {
     const now = this.clock.now();
-    for (const waiter of this.#deadlines.due(now)) this.#leave(waiter, 'queue-timeout');
+    for (const waiter of this.#room.due(now)) this.#leave(waiter, 'queue-timeout');
+    for (const waiter of this.#claims?.waiters() ?? [])
+      if (waiter.deadline <= now) this.#leave(waiter, 'queue-timeout');
     const { gauges } = this.policy;
     if (gauges === undefined) return;
-    const heads = this.#bands.flatMap((band) => band.candidates());
-    for (const head of heads) if (head.isSaturated(now, gauges.maxParkMs)) this.#leave(head, 'engine-saturated');
+    for (const head of this.#room.heads())
+      if (head.isSaturated(now, gauges.maxParkMs)) this.#leave(head, 'engine-saturated');
   }
 }

@@ -7,6 +7,10 @@ import type { PoolListener, PoolRequest, RefusalReason, TestName, Ticket, WorkCl
 /** What is known of a request when it arrives. */
 export interface WaiterTerms {
   readonly request: PoolRequest;
+  /** Its tenant, as all gateways name it. */
+  readonly tenant: string;
+  /** In which order requests came. */
+  readonly order: number;
   readonly listener: PoolListener;
   readonly kind: WorkClass;
   /** Milliseconds of prefill. */
@@ -27,7 +31,11 @@ export class Waiter implements Queued, Dated, Ticket {
   heldBy: TestName | undefined;
   /** Since when nothing but the engine's gauges has held it at the head of its queue. */
   gaugeHeldSince: number | undefined;
+  /** Since when it has left a place to another gateway's request. */
+  yieldsSince: number | undefined;
   readonly request: PoolRequest;
+  readonly tenant: string;
+  readonly order: number;
   readonly listener: PoolListener;
   readonly band: number;
   readonly kind: WorkClass;
@@ -39,6 +47,8 @@ export class Waiter implements Queued, Dated, Ticket {
 
   constructor(terms: WaiterTerms) {
     this.request = terms.request;
+    this.tenant = terms.tenant;
+    this.order = terms.order;
     this.listener = terms.listener;
     this.band = terms.request.band;
     this.kind = terms.kind;
@@ -53,8 +63,9 @@ export class Waiter implements Queued, Dated, Ticket {
     this.#leave(this);
   }
 
-  get tenant(): string {
-    return this.request.tenant;
+  /** Something has been sent to its client already. */
+  get isCommitted(): boolean {
+    return this.listener.committed?.() === true;
   }
 
   /** What stands in its way. */

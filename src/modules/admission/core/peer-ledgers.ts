@@ -1,0 +1,121 @@
+import type { BandActivity } from './band-activity.js';
+import type { EndpointLedger, LeaseEntry } from './endpoint-ledger.js';
+import type { FlowQueue } from './flow-queue.js';
+import type { SharedBacklog, SharedLease, SharedLedger } from './shared-ledger.js';
+import type { Waiter } from './waiter.js';
+
+/** Gateways whose totals are remembered after they have fallen silent: so many restarts of others at most. */
+const REMEMBERED = 64;
+
+/** What the ledgers of others are merged into. */
+export interface MergeInto {
+  readonly endpoints: ReadonlyMap<string, EndpointLedger>;
+  readonly bands: readonly FlowQueue<Waiter>[];
+  readonly activity: BandActivity;
+}
+
+/** Somebody who waits on another gateway. */
+export interface RemoteHead {
+  readonly entry: SharedBacklog;
+  /** Since when, on this gateway's clock. */
+  readonly since: number;
+}
+
+interface Heard {
+  readonly ledger: SharedLedger;
+  readonly at: number;
+}
+
+/** A gateway's totals, by band and tenant, as they were told last. */
+interface Totals {
+  readonly epoch: string;
+  readonly byBand: readonly ReadonlyMap<string, number>[];
+}
+
+/** What other gateways hold and who waits there, merged when they tell it: a request that comes finds it done. */
+export class PeerLedgers {
+  /** Everybody who waits elsewhere. */
+  heads: readonly RemoteHead[] = [];
+  readonly #peers = new Map<string, Heard>();
+  readonly #totals = new Map<string, Totals>();
+
+  constructor(private readonly into: MergeInto) {}
+
+  /** Gateways that have been heard of lately. */
+  get count(): number {
+    return this.#peers.size;
+  }
+
+  get longWaits(): boolean {
+    return this.heads.some(({ entry }) => entry.kind === 'long');
+  }
+
+  /** All that a gateway has to say now; undefined: it has fallen silent, and what it had is forgotten. */
+  hear(peer: string, ledger: SharedLedger | undefined, now: number): void {
+    if (ledger === undefined) this.#peers.delete(peer);
+    else {
+      this.#peers.set(peer, { ledger, at: now });
+      this.#charge(peer, ledger);
+      this.#noteAges(ledger, now);
+    }
+    for (const endpoint of this.into.endpoints.values()) this.#place(peer, endpoint);
+    this.#noteBacklog();
+  }
+
+  /** What others have at an endpoint that is new here. */
+  placeAll(endpoint: EndpointLedger): void {
+    for (const peer of this.#peers.keys()) this.#place(peer, endpoint);
+  }
+
+  #place(peer: string, endpoint: EndpointLedger): void {
+    const heard = this.#peers.get(peer);
+    const leases = heard?.ledger.leases.filter((lease) => lease.endpoint === endpoint.id) ?? [];
+    endpoint.setRemote(
+      peer,
+      leases.map((lease) => entryFrom(lease, heard?.at ?? 0)),
+    );
+  }
+
+  #noteAges({ leases, topBandAgoMs, longAgoMs }: SharedLedger, now: number): void {
+    const { activity } = this.into;
+    if (topBandAgoMs !== undefined) activity.heardTopBand(now - topBandAgoMs);
+    if (longAgoMs !== undefined) activity.heardLong(now - longAgoMs);
+    for (const { band, grantedAgoMs } of leases) activity.heardGrant(band, now - grantedAgoMs);
+  }
+
+  /** Its tenants are charged here for what they have had there since it was last heard. */
+  #charge(peer: string, { epoch, service }: SharedLedger): void {
+    const known = this.#totals.get(peer);
+    const byBand = service.map((totals) => new Map(totals));
+    this.#totals.delete(peer);
+    this.#totals.set(peer, { epoch, byBand });
+    if (this.#totals.size > REMEMBERED) this.#forgetTotals();
+    if (known?.epoch !== epoch) return;
+    for (const [band, totals] of byBand.entries())
+      for (const [tenant, total] of totals) {
+        const delta = total - (known.byBand[band]?.get(tenant) ?? 0);
+        if (delta !== 0) this.into.bands[band]?.charge(tenant, delta);
+      }
+  }
+
+  #forgetTotals(): void {
+    const oldest = [...this.#totals.keys()].find((peer) => !this.#peers.has(peer));
+    if (oldest !== undefined) this.#totals.delete(oldest);
+  }
+
+  #noteBacklog(): void {
+    this.heads = [...this.#peers.values()].flatMap(({ ledger, at }) =>
+      ledger.backlog.map((entry) => ({ entry, since: at - entry.waitedMs })),
+    );
+    for (const [index, band] of this.into.bands.entries())
+      band.setElsewhere(this.heads.filter(({ entry }) => entry.band === index).map(({ entry }) => entry.tenant));
+  }
+}
+
+function entryFrom(lease: SharedLease, heardAt: number): LeaseEntry {
+  const { band, kind, places, estimateMs, promptTokens, kvTokens, grantedAgoMs, firstTokenAgoMs } = lease;
+  const grantedAt = heardAt - grantedAgoMs;
+  const firstTokenAt = firstTokenAgoMs === undefined ? undefined : heardAt - firstTokenAgoMs;
+  const work = { promptTokens, uncachedTokens: promptTokens, kvTokens, estimateMs };
+  return { band, kind, places, ...work, grantedAt, visible: true, firstTokenAt, remote: true };
+}
