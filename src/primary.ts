@@ -5,6 +5,7 @@ import { RoutingTable } from './common/config/routing-table.js';
 import type { ServerConfig } from './common/config/server.config.js';
 import { addressOf, bootManagement, listenOptions } from './http-server.js';
 import type { LoadedConfig } from './modules/config/load-config.js';
+import { ClaimsOfWorkers } from './modules/admission/claims-of-workers.js';
 import { EngineBroadcast } from './modules/engine-observer/engine-broadcast.js';
 import { pollingRegistry } from './modules/engine-observer/registries.js';
 import { observedModels, showEngines } from './modules/telemetry/engine-metrics.js';
@@ -38,7 +39,7 @@ export async function servePrimary(loaded: LoadedConfig, listening: Listening): 
   const metrics = new MetricsOfWorkers(register, systemClock);
   showEngines(register, engines, observedModels(new RoutingTable(config)));
   const supervisor = new Supervisor({
-    ...worldOf(loaded, [metrics, broadcastOf(loaded, engines)]),
+    ...worldOf(loaded, [metrics, broadcastOf(loaded, engines), claimsOf(loaded)]),
     log,
   });
   const management = await bootManagement(WorkersManagementModule.forMetrics(metrics));
@@ -63,6 +64,11 @@ function broadcastOf({ config }: LoadedConfig, engines: ReturnType<typeof pollin
   const names = config.upstreams.map(({ name }) => name);
   const broadcast = new EngineBroadcast(engines, names, machineOffsetMs);
   return { join: ({ line }) => broadcast.join(line), leave: ({ line }) => broadcast.leave(line) };
+}
+
+function claimsOf({ config }: LoadedConfig): Companion {
+  const claims = new ClaimsOfWorkers(config.upstreams.map(({ name }) => name));
+  return { join: ({ line, pid }) => claims.join(line, `worker ${pid}`), leave: ({ line }) => claims.leave(line) };
 }
 
 function worldOf({ config, source }: LoadedConfig, companions: readonly Companion[]): Omit<SupervisorWorld, 'log'> {

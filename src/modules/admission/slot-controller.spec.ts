@@ -65,7 +65,7 @@ function world(limit: number, of: AdmissionPolicy = policy) {
     [{ name: 'up', engine: 'http', slots: { limit, perEndpoint: limit } }],
     engines,
     clock,
-    () => 0,
+    { random: () => 0 },
   );
   const served: string[] = [];
   const ask = (name: string, band = 'gold', client = new Client()): Promise<Slot | Error> =>

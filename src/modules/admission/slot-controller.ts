@@ -6,6 +6,8 @@ import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
+import type { SharedLedger } from './core/shared-ledger.js';
+import type { PoolSharing } from './core/sharing.js';
 import { TokenEstimates } from './core/token-estimates.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
 import { HeldSlot, LeaseWait, type Departing, type Slot } from './slot.js';
@@ -31,6 +33,13 @@ export interface SlotRequest {
   readonly contextLength: number;
 }
 
+/** What a controller is given of the world. */
+export interface SlotWorld {
+  readonly random?: () => number;
+  /** How an upstream's pool is one of several; absent: it is the only one. */
+  readonly sharing?: ((upstream: string) => PoolSharing) | undefined;
+}
+
 /**
  * Grants slots, keyed by upstream and shared by every dialect: bands from high to low, tenants by the service they
  * have had, on the engine that has the least to do, never more than it can hold.
@@ -45,10 +54,11 @@ export class SlotController {
     upstreams: readonly UpstreamPolicy[],
     private readonly engines: EngineView,
     private readonly clock: Clock,
-    random: () => number = Math.random,
+    { random = Math.random, sharing }: SlotWorld = {},
   ) {
     this.#bands = new Map(policy.bands.map(({ name }, index) => [name, index]));
-    this.#pools = new Map(upstreams.map((one) => [one.name, new Pool(poolPolicyOf(policy, one), clock, random)]));
+    const pool = (one: UpstreamPolicy): Pool => new Pool(poolPolicyOf(policy, one), clock, random, sharing?.(one.name));
+    this.#pools = new Map(upstreams.map((one) => [one.name, pool(one)]));
     for (const { name } of upstreams) this.#setEndpoints(name);
     engines.onEndpoints((upstream) => this.#setEndpoints(upstream));
     engines.onSnapshot(({ upstream, id, state, snapshot }) => {
@@ -81,6 +91,23 @@ export class SlotController {
   snapshot(): readonly UpstreamSnapshot[] {
     const now = this.clock.now();
     return [...this.#pools.values()].map((pool) => poolSnapshot(pool, now));
+  }
+
+  /** What other gateways are to know of these pools. */
+  tell(upstreams: Iterable<string>): Readonly<Record<string, SharedLedger>> {
+    const now = this.clock.now();
+    const told: Record<string, SharedLedger> = {};
+    for (const name of upstreams) {
+      const ledger = this.#pools.get(name)?.shared(now);
+      if (ledger !== undefined) told[name] = ledger;
+    }
+    return told;
+  }
+
+  /** What another gateway tells of its pools; undefined: it has gone, and holds nothing any more. */
+  hear(peer: string, ledgers: Readonly<Record<string, SharedLedger>> | undefined): void {
+    if (ledgers === undefined) for (const pool of this.#pools.values()) pool.remote(peer, undefined);
+    else for (const [name, ledger] of Object.entries(ledgers)) this.#pools.get(name)?.remote(peer, ledger);
   }
 
   /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */

@@ -1,3 +1,4 @@
+import type { LeaseEntry } from './core/endpoint-ledger.js';
 import type { Pool } from './core/pool.js';
 import type { TestName } from './core/pool-types.js';
 
@@ -36,7 +37,7 @@ export function poolSnapshot(pool: Pool, now: number): UpstreamSnapshot {
   return {
     upstream: policy.name,
     inUse: pool.inUse,
-    requests: ledgers.reduce((sum, { leases }) => sum + leases.size, 0),
+    requests: ledgers.reduce((sum, { leases }) => sum + ownOf(leases), 0),
     limit: policy.limit,
     waiting: policy.bands.map(({ name }, band) => ({ band: name, depth: pool.depth(band) })),
     saturation: fullness.length === 0 ? 0 : Math.min(...fullness),
@@ -53,3 +54,5 @@ export function poolSnapshot(pool: Pool, now: number): UpstreamSnapshot {
     })),
   };
 }
+
+const ownOf = (leases: ReadonlySet<LeaseEntry>): number => [...leases].filter(({ remote }) => !remote).length;
