@@ -51,5 +51,10 @@ function slotController(
 /** undefined: this process is the only one. */
 function amongWorkers({ tie }: WorkerLink, { replicas, management }: ServerConfig): AmongWorkers | undefined {
   if (tie === undefined) return undefined;
-  return new AmongWorkers(tie, { index: replicaIndex(hostname(), management, replicas), replicas }, randomUUID(), systemClock);
+  return new AmongWorkers(
+    tie,
+    { index: replicaIndex(hostname(), management, replicas), replicas },
+    randomUUID(),
+    systemClock,
+  );
 }

@@ -1,5 +1,6 @@
 import { AggregatorRegistry, type PrometheusContentType } from 'prom-client';
 import type { MetricPage } from '../workers/topics.js';
+import { TenantNames } from './tenant-names.js';
 
 /** How the values of several workers become one: prom-client's names, and `poller`: of the process that polls alone. */
 type Rule = 'sum' | 'max' | 'min' | 'average' | 'first' | 'poller';
@@ -48,11 +49,26 @@ export class WorkerPages<Worker> {
   readonly #last = new Map<Worker, Page>();
   /** What workers that have gone had counted: counters never fall. */
   #gone = Promise.resolve<Page>([]);
+  /** Each worker names so many tenants, and not all of them the same. */
+  readonly #tenants = new TenantNames();
 
   /** Takes what a worker shows now. */
   take(worker: Worker, page: Page): void {
     const its = page.filter(({ name }) => RULES.get(name) !== 'poller');
-    this.#last.set(worker, its.map(ruled));
+    this.#last.set(
+      worker,
+      its.map((metric) => this.#named(ruled(metric))),
+    );
+  }
+
+  #named(metric: MetricPage): MetricPage {
+    if (!ofTenants(metric)) return metric;
+    const nameOf = (tenant: string): string => this.#tenants.nameOf(tenant);
+    const values = metric.values.map(({ labels, ...value }) => {
+      const { tenant } = labels;
+      return { ...value, labels: tenant === undefined ? labels : { ...labels, tenant: nameOf(tenant) } };
+    });
+    return { ...metric, values };
   }
 
   /** Its gauges go with it; what it had counted stays, as it was read last. */
@@ -68,6 +84,8 @@ export class WorkerPages<Worker> {
     return merged([own.map(ruled), gone, ...this.#last.values()]).metrics();
   }
 }
+
+const ofTenants = ({ name }: MetricPage): boolean => name === 'admission_tenant_tokens_total';
 
 /** Series of the poller are on one page only: whatever is said of the first is right. */
 function ruled(metric: MetricPage): MetricPage {

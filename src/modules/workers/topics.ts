@@ -14,7 +14,7 @@ export interface MetricPage {
   readonly name: string;
   readonly type: string;
   readonly aggregator: string;
-  readonly values: readonly object[];
+  readonly values: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 }
 
 // The worker says that it is there, and is told who it is.
