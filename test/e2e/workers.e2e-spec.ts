@@ -57,11 +57,11 @@ describe('workers under load', () => {
   }, 20_000);
 
   /** So many requests, each on a connection of its own, a third of which leave before their end. */
-  async function storm(requests: number): Promise<{ whole: LoadSample[]; left: number }> {
+  async function storm(requests: number, withinMs: number): Promise<{ whole: LoadSample[]; left: number }> {
     const whole: LoadSample[] = [];
     let left = 0;
     const one = async (at: number): Promise<void> => {
-      await delay(Math.random() * 2500);
+      await delay(Math.random() * withinMs);
       const client = new LoadClient(gateway.port, { tenant: `tenant-${String(at % 5)}` });
       const leaves = at % 3 === 0;
       if (leaves) setTimeout(() => client.stop(), Math.random() * 120);
@@ -75,7 +75,7 @@ describe('workers under load', () => {
   }
 
   it('never have more at the engine than its slots, whoever arrives and leaves, and use all of them', async () => {
-    const { whole, left } = await storm(360);
+    const { whole, left } = await storm(360, 1500);
     expect(whole.length + left).toBe(360);
     expect(whole.filter((sample) => sample.status !== 200 || !sample.whole)).toEqual([]);
     expect(left).toBeGreaterThan(20);
@@ -87,7 +87,7 @@ describe('workers under load', () => {
 
   it('show one page, with every series once and its parts put together as they should be', async () => {
     const before = (await gateway.metric('http_requests_total')) ?? 0;
-    await storm(60);
+    await storm(60, 500);
     await eventually(async () => (await gateway.metric('http_requests_total')) === before + 60);
     const page = await gateway.metrics();
     const names = parseSamples(page).map(({ name, labels }) => JSON.stringify([name, Object.entries(labels).sort()]));
@@ -108,8 +108,8 @@ describe('workers under load', () => {
     const before = await childrenOf(gateway.pid);
     expect(before).toHaveLength(WORKERS);
     const [victim = 0] = before;
-    const running = storm(240);
-    await delay(1000);
+    const running = storm(240, 2000);
+    await delay(700);
     const counted = (await gateway.metric('http_requests_total')) ?? 0;
     process.kill(victim, 'SIGKILL');
     const { whole } = await running;
@@ -122,7 +122,7 @@ describe('workers under load', () => {
     await eventually(async () => (await gateway.metric('slots_in_use')) === 0);
     // All places are there: as many streams run at once as there are slots, and no more.
     engine.peakRunning = 0;
-    await storm(200);
+    await storm(60, 50);
     expect(engine.peakRunning).toBe(SLOTS.limit);
   });
 });
@@ -235,9 +235,12 @@ describe('workers that cannot live', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const listen = `127.0.0.1:${String((taken.address() as AddressInfo).port)}`;
-    const failed = await startGateway({ ...options, server: { workers: 2, listen } }).catch(String);
+    const failed = await startGateway({ ...options, server: { workers: 2, listen } }).then(
+      () => 'it started',
+      (error: unknown) => String(error),
+    );
     taken.close();
     expect(failed).toMatch(/gateway ended \(1\) before it listened/);
-    expect(String(failed).match(/EADDRINUSE/g)).toHaveLength(1);
+    expect(failed.match(/EADDRINUSE/g)).toHaveLength(1);
   });
 });

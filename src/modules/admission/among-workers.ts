@@ -58,7 +58,8 @@ export class AmongWorkers {
 
   #change(upstream: string): void {
     this.#changed.add(upstream);
-    this.#timer ??= this.clock.after(TELL_AFTER_MS, () => this.#tell());
+    if (this.#timer !== undefined) return;
+    this.#timer = this.clock.after(TELL_AFTER_MS, () => this.#tell());
   }
 
   #tell(): void {

@@ -12,7 +12,7 @@ const upstream: ObservedUpstream = {
   discover: 'single',
   engine: 'vllm',
   observe: { path: '/metrics', intervalMs: 2000, timeoutMs: 1000, staleAfter: 3, kvCeiling: 0.9, maxInflight: 4, maxParkMs: 1000 },
-} as ObservedUpstream; // prettier-ignore
+}; // prettier-ignore
 const totals = { faults: {}, staleCount: 0 } as EngineNews['totals'];
 
 function told() {
@@ -72,7 +72,10 @@ describe('engines that another process polls', () => {
   it('are told of to whoever asks, from then on', () => {
     const clock = new FakeClock();
     const page = { ok: true, reading: { gauges: { running: 2 }, bootMark: 'a' }, skipped: {}, gaps: [] } as never;
-    const openClient = () => ({ poll: async () => ({ verdict: page, takenAtMs: 5 }), close: async () => undefined });
+    const openClient = () => ({
+      poll: () => Promise.resolve({ verdict: page, takenAtMs: 5 }),
+      close: () => Promise.resolve(),
+    });
     const registry = new EngineRegistry([upstream], clock, { openClient });
     const broadcast = new EngineBroadcast(registry, ['reasoning'], 1000);
     const said: EngineNews[] = [];
