@@ -15,9 +15,9 @@ export interface ControllerVariant {
 export const controller =
   (variant: ControllerVariant = {}): GateMaker =>
   (site) =>
-    new Pool(policyOf(site, variant), site.clock, site.random);
+    new Pool(controllerPolicy(site, variant), site.clock, site.random);
 
-function policyOf({ slots, endpoints, generates }: GateSite, variant: ControllerVariant): PoolPolicy {
+export function controllerPolicy({ slots, endpoints, generates }: GateSite, variant: ControllerVariant): PoolPolicy {
   const { strictReserve = false, without = [], maxParkMs = 120_000, ttlMs } = variant;
   const perEndpoint = Math.ceil(slots * Math.max(...BANDS.map(({ ceiling }) => ceiling)));
   return {

@@ -1,6 +1,7 @@
 import { controller } from './controller-gate.js';
 import type { GateMaker } from './gate.js';
 import { bandsAlone, gaugesAlone, gaugesAndLedger, noGate, perGateway } from './plain-rules.js';
+import { exact, peers, shareOnly } from './sharing-gates.js';
 import type { TestName } from '../modules/admission/core/pool-types.js';
 
 /** A way to decide who runs next, by name. */
@@ -21,6 +22,9 @@ export const POLICIES: readonly Policy[] = [
   { id: 'gauges', title: 'gauges alone', gateways: 3, gate: gaugesAlone() },
   { id: 'ledger', title: 'gauges and own ledger', gateways: 3, gate: gaugesAndLedger },
   { id: 'bands', title: 'bands alone', gateways: 3, gate: bandsAlone },
+  { id: 'share', title: `${CONTROLLER}, share only`, gateways: 3, gate: shareOnly() },
+  { id: 'peers', title: `${CONTROLLER}, peers`, gateways: 3, gate: peers() },
+  { id: 'exact', title: `${CONTROLLER}, exact`, gateways: 3, gate: exact() },
   { id: 'controller', title: CONTROLLER, gateways: 1, gate: controller() },
   { id: 'strict', title: `${CONTROLLER}, strict reserve`, gateways: 1, gate: controller({ strictReserve: true }) },
 ];

@@ -43,6 +43,21 @@ export const REFERENCE: Readonly<Record<string, ReferenceRow>> = {
     platinum: [79, 9.8],
     jain: 0.4,
   },
+  share: {
+    chat: { S1: chat(2.1, 238), S3: chat(2.3, 28), S5: chat(13, 28), S6: chat(2.3, 13) },
+    platinum: [13.5, 2.6],
+    jain: 0.92,
+  },
+  peers: {
+    chat: { S1: chat(0.9, 61), S3: chat(1.1, 10), S5: chat(3.4, 12), S6: chat(2.7, 13) },
+    platinum: [14.7, 2.5],
+    jain: 0.99,
+  },
+  exact: {
+    chat: { S1: chat(0.9, 61), S3: chat(0.9, 8), S5: chat(2.6, 9), S6: chat(0.9, 7) },
+    platinum: [8.9, 1.8],
+    jain: 0.99,
+  },
   controller: {
     chat: { S1: chat(0.9, 61), S3: chat(0.9, 8), S5: chat(2.6, 9), S6: chat(0.9, 7) },
     platinum: [8.9, 1.8],

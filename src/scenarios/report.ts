@@ -6,7 +6,18 @@ import { REFERENCE } from './reference.js';
 import type { Cell, Results } from './results.js';
 import type { RunSettings } from './run.js';
 
-const COLORS = ['#9e9e9e', '#8d6e63', '#f9a825', '#ef6c00', '#7e57c2', '#1565c0', '#00897b'] as const;
+const COLORS = [
+  '#9e9e9e',
+  '#8d6e63',
+  '#f9a825',
+  '#ef6c00',
+  '#7e57c2',
+  '#90caf9',
+  '#42a5f5',
+  '#1e88e5',
+  '#1565c0',
+  '#00897b',
+] as const;
 
 const INTRODUCTION = `# Admission under load, in virtual time
 
@@ -19,8 +30,8 @@ errors of the gateways' estimates come from seeded generators: the same seeds gi
 const COMPARISON = `## Against the admission contract
 
 Chat's time to the first token in seconds, p50/p99 (share of chat turned away). *Reference* is what the contract says: three
-gateways, other seeds. The gates that need no sharing run with three gateways here as well; this controller runs with one,
-which is what an exact store makes of several, and is held against the contract's exact row. Platinum: p99 to the first
+gateways, other seeds. *Share only*, *peers* and *exact* are three gateways with \`admission.store\` none, peers and a store that
+counts for all. This controller by itself runs with one gateway, and is held against the contract's exact row. Platinum: p99 to the first
 token and to the last, over the same on idle engines. Jain: how evenly four tenants were served, one of which floods.`;
 
 const ONE_GATEWAY = '## The same with one gateway each';

@@ -73,11 +73,23 @@ export function kvLimit(band: number, endpoint: EndpointLedger, { policy }: Pool
   return Math.min(1, ceilingOf(band, policy)) * (policy.gauges?.kvCeiling ?? 1) * capacity;
 }
 
+/** Turns to start heavy prompts last for as long as one of them, those to disturb the highest band as short as can be. */
+const HEAVY_TURN_READINGS = 4;
+const QUIET_TURN_READINGS = 1;
+
 /** A request for several places may have more than the share where this gateway has nothing else: it would never fit. */
 function keepsToShare(r: Candidate, e: EndpointLedger, pool: PoolView): boolean {
-  if (pool.share === undefined || (r.places > 1 && e.ownPlaces === 0)) return true;
-  return e.ownPlaces + r.places <= pool.share.mostPlaces(e, cap(r.band, e, pool), pool.endpoints.indexOf(e));
+  const { share } = pool;
+  if (share === undefined || (r.places > 1 && e.ownPlaces === 0)) return true;
+  const ordinal = pool.endpoints.indexOf(e);
+  if (e.ownPlaces + r.places > share.mostPlaces(e, cap(r.band, e, pool), ordinal)) return false;
+  if (!pool.policy.generates) return true;
+  if (r.kind === 'heavy' && !share.hasTurn(e, ordinal, HEAVY_TURN_READINGS)) return false;
+  return !disturbsTopBand(r, pool) || share.hasTurn(e, ordinal, QUIET_TURN_READINGS);
 }
+
+const disturbsTopBand = ({ band, estimateMs }: Candidate, { policy, topBandAround }: PoolView): boolean =>
+  isLowBand(band, policy) && estimateMs > QUIET_BELOW_MS && topBandAround;
 
 const leasesOf = (endpoint: EndpointLedger, kind: WorkClass): number => {
   let count = 0;
@@ -108,8 +120,7 @@ function fitsHeavyShape(candidate: Candidate, endpoint: EndpointLedger, pool: Po
 }
 
 function isQuiet(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView): boolean {
-  if (!isLowBand(candidate.band, pool.policy) || candidate.estimateMs <= QUIET_BELOW_MS || !pool.topBandAround)
-    return true;
+  if (!disturbsTopBand(candidate, pool)) return true;
   if (endpoint.prefills > 0) return false;
   for (const lease of endpoint.leases) if (lease.band === 0) return false;
   return (

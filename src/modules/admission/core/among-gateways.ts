@@ -1,7 +1,9 @@
+import type { ReadingTerms } from './endpoint-ledger.js';
 import { OwnLedger } from './own-ledger.js';
 import { PeerLedgers, type MergeInto } from './peer-ledgers.js';
 import { PeerOrder } from './peer-order.js';
 import type { SharedLedger } from './shared-ledger.js';
+import type { GaugeReading } from './pool-types.js';
 import { ShareRule, type Share } from './share-rule.js';
 import type { PoolSharing } from './sharing.js';
 import type { Waiter } from './waiter.js';
@@ -38,9 +40,11 @@ export class AmongGateways {
     this.#own.charge(band, tenant, amount);
   }
 
-  /** The number of a reading that was taken then: all gateways count alike. */
-  turnOf(takenAtMs: number, now: number): number {
-    return Math.floor((this.sharing.wallTime() - (now - takenAtMs)) / this.sharing.readEveryMs);
+  /** What is known beside a reading. */
+  termsOf({ takenAtMs }: GaugeReading, now: number): ReadingTerms {
+    const { sharing } = this;
+    const turn = Math.floor((sharing.wallTime() - (now - takenAtMs)) / sharing.readEveryMs);
+    return { turn, live: sharing.live(), untold: this.share !== undefined };
   }
 
   tell(now: number): SharedLedger {

@@ -8,10 +8,13 @@ const DOWN_MS = 5000;
 const LEAST_BACKLOG_A_PREFILL_MS = 200;
 const OVERDUE_SHARE = 0.4;
 const STALL_BACKLOG_MS = 10_000;
+/** When memory that is not ours grows as a prompt makes it grow, and how much work that is then taken for. */
 const FOREIGN_BACKLOG_MS = 6000;
 const FOREIGN_GROWTH_TOKENS = 1500;
 const FOREIGN_LEAST_TOKENS = 4000;
 const FOREIGN_WITHIN_READINGS = 7;
+/** Where other gateways do not tell of their prompts, this is the only sign of them: sooner, and more than chat may find. */
+const UNTOLD = { backlogMs: 25_000, growthTokens: 2000, leastTokens: 2500, withinReadings: 3 } as const;
 
 /** One request at the endpoint. */
 export interface LeaseEntry {
@@ -38,6 +41,18 @@ export interface AtReading {
   /** The number of the reading: all gateways count alike. */
   readonly turn: number;
 }
+
+/** What is known beside a reading. */
+export interface ReadingTerms {
+  /** The number of the reading, as all gateways count. */
+  readonly turn: number;
+  /** What others have is known as it was at the reading: what they give back after it counts as given back. */
+  readonly live: boolean;
+  /** There are others, and they do not tell what they have. */
+  readonly untold: boolean;
+}
+
+const ALONE: ReadingTerms = { turn: 0, live: false, untold: false };
 
 /** An answer that is not streamed shows no first token: its prefill counts as over after twice its estimate. */
 const UNSEEN_PREFILLS = 2;
@@ -71,6 +86,7 @@ export class EndpointLedger {
   /** Granted so lately that the reading may not show them. */
   #unseen = new Set<LeaseEntry>();
   #releasedSince = 0;
+  #untold = false;
   #foreignTokens: number[] = [];
   #foreignSince: number | undefined;
 
@@ -122,11 +138,8 @@ export class EndpointLedger {
     if (!this.#unseen.delete(entry) && this.reading !== undefined) this.#releasedSince += entry.places;
   }
 
-  /**
-   * A good poll. `turn`: its number, as all gateways count. `live`: what others have is known as it was at the reading,
-   * so that what they give back after it counts as given back.
-   */
-  read(reading: GaugeReading, turn = 0, live = false): void {
+  /** A good poll. */
+  read(reading: GaugeReading, terms: ReadingTerms = ALONE): void {
     const restarted =
       this.reading?.bootId !== undefined && reading.bootId !== undefined && this.reading.bootId !== reading.bootId;
     if (restarted) this.slowStart = 1;
@@ -136,10 +149,11 @@ export class EndpointLedger {
     const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
     this.#unseen = new Set([...this.leases].filter(({ grantedAt }) => grantedAt >= visibleUntil));
     this.#releasedSince = 0;
-    this.#remoteAtReading = live ? this.#remoteShown() : undefined;
+    this.#untold = terms.untold;
+    this.#remoteAtReading = terms.live ? this.#remoteShown() : undefined;
     this.#watchForeign(reading);
     const occupied = this.gaugedPlaces();
-    this.atReading = occupied === undefined ? undefined : { own: this.ownPlaces, occupied, turn };
+    this.atReading = occupied === undefined ? undefined : { own: this.ownPlaces, occupied, turn: terms.turn };
   }
 
   /** The gauges are too old to be believed: what this gateway has itself remains. */
@@ -246,16 +260,26 @@ export class EndpointLedger {
   }
 
   #foreignMs(now: number): number {
-    if (this.#foreignSince === undefined || this.prefills > 0) return 0;
-    return Math.max(FOREIGN_BACKLOG_MS, OVERDUE_SHARE * (now - this.#foreignSince));
+    if (this.#foreignSince === undefined || (this.prefills > 0 && !this.#untold)) return 0;
+    const least = this.#untold ? UNTOLD.backlogMs : FOREIGN_BACKLOG_MS;
+    return Math.max(least, OVERDUE_SHARE * (now - this.#foreignSince));
   }
 
   #watchForeign(reading: GaugeReading): void {
     const tokens = this.foreignKvTokens(reading.takenAtMs);
     this.#foreignTokens = [...this.#foreignTokens, tokens].slice(-FOREIGN_WITHIN_READINGS);
     const growth = tokens - Math.min(...this.#foreignTokens);
+    // Our own prompts are no more than estimated: one of them may look like somebody else's.
     const grows = growth >= FOREIGN_GROWTH_TOKENS && tokens > FOREIGN_LEAST_TOKENS && this.prefills === 0;
-    this.#foreignSince = grows ? (this.#foreignSince ?? reading.takenAtMs) : undefined;
+    const isOthers = grows || (this.#untold && this.#growsUntold(tokens, growth));
+    this.#foreignSince = isOthers ? (this.#foreignSince ?? reading.takenAtMs) : undefined;
+  }
+
+  /** Known once, it lasts as long as memory still grows, whatever we have there ourselves. */
+  #growsUntold(tokens: number, growth: number): boolean {
+    if (this.#foreignSince !== undefined) return growth >= FOREIGN_GROWTH_TOKENS;
+    const lately = tokens - Math.min(...this.#foreignTokens.slice(-UNTOLD.withinReadings));
+    return tokens > UNTOLD.leastTokens && lately >= UNTOLD.growthTokens && this.prefills === 0;
   }
 
   #allocated(now: number): number {

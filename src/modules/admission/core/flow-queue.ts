@@ -3,7 +3,7 @@ import { Line, type Waiting } from './line.js';
 import type { WorkClass } from './pool-types.js';
 
 /** A small request may go before a larger one whose tenant is this much behind, in token equivalents. */
-const LIGHT_SLACK = 60_000;
+export const LIGHT_SLACK = 60_000;
 /** Tenants remembered without anything waiting; those that have had the least are forgotten first. */
 const REMEMBERED = 10_000;
 const CLASSES: readonly WorkClass[] = ['light', 'heavy', 'long'];

@@ -1,9 +1,9 @@
-import type { FlowQueue } from './flow-queue.js';
+import { LIGHT_SLACK, type FlowQueue } from './flow-queue.js';
 import type { PeerLedgers, RemoteHead } from './peer-ledgers.js';
 import type { Waiter } from './waiter.js';
 
 /** How far behind another gateway's tenant has to be before a place is left to it, in token equivalents. */
-const SLACK = 6000;
+const SLACK = 30_000;
 /** How much longer the same tenant's oldest request has to have waited elsewhere. */
 const OLDER_MS = { live: 10_000, told: 30_000 } as const;
 /** How long a place is left to somebody who does not take it, and how long he is not waited for after that. */
@@ -43,7 +43,10 @@ export class PeerOrder {
     const counter = band.flowOf(waiter.tenant).counter;
     return this.peers.heads.find((head) => {
       const { band: index, kind, tenant, wantsPlace } = head.entry;
-      if (!wantsPlace || index !== waiter.band || kind !== waiter.kind || this.#isUnheeded(head, now)) return false;
+      if (!wantsPlace || index !== waiter.band || this.#isUnheeded(head, now)) return false;
+      const isSmaller = kind === 'light' && waiter.kind !== 'light';
+      if (isSmaller) return band.flowOf(tenant).counter - LIGHT_SLACK < counter;
+      if (kind !== waiter.kind) return false;
       if (tenant === waiter.tenant) return head.since + olderMs < waiter.since;
       return band.flowOf(tenant).counter + SLACK < counter;
     });

@@ -100,8 +100,7 @@ export class Pool {
     const endpoint = this.endpoints.get(id);
     if (endpoint === undefined) return;
     if (reading === undefined) endpoint.forgetReading();
-    else if (this.#among === undefined) endpoint.read(reading);
-    else endpoint.read(reading, this.#among.turnOf(reading.takenAtMs, this.clock.now()), this.#among.sharing.live());
+    else endpoint.read(reading, this.#among?.termsOf(reading, this.clock.now()));
     this.#pump();
   }
 
@@ -297,7 +296,6 @@ export class Pool {
     const claim = this.#claims && claimOf(this.#claims.nextId(), waiter, { endpoint, kvTokens }, view);
     const holding = this.#take(waiter, endpoint, kvTokens, view.now, claim?.id);
     const answer = claim === undefined ? true : this.#claims?.ask(holding, claim);
-    this.#tellOthers();
     if (answer === true) this.#deliver(holding);
     else if (answer === undefined) this.#keepTime();
     else {
@@ -341,6 +339,7 @@ export class Pool {
   #deliver(holding: Holding): void {
     const { waiter, entry } = holding;
     this.#activity.granted(waiter.band, waiter.kind, entry.grantedAt);
+    this.#tellOthers();
     waiter.listener.granted(new HeldLease(this.#hooks, holding));
   }
 
@@ -362,14 +361,13 @@ export class Pool {
     notClaimed: (held) => this.#notClaimed(held),
   };
 
-  /** It waits for what happens next: at once it would only hear the same. */
+  /** It waits for what happens next. Others are not told: they would ask in their turn, and so on without an end. */
   #notClaimed(held: Holding): void {
     const { waiter } = held;
     this.#takeBack(held);
     this.#hold(waiter, NOT_CONFIRMED, this.clock.now());
     if (this.#draining && !waiter.isCommitted) this.#refuse(waiter, 'draining');
     else this.#comeBack(waiter);
-    this.#tellOthers();
   }
 
   #release(held: Holding, adjustment: number): void {

@@ -4,6 +4,8 @@ import type { EndpointLedger } from './endpoint-ledger.js';
 export interface Share {
   /** Places at an endpoint of which a band may see `cap` taken. `ordinal`: which of the endpoints it is. */
   mostPlaces(endpoint: EndpointLedger, cap: number, ordinal: number): number;
+  /** Whether it is this gateway's turn to start a prompt there that none other sees. Turns last so many readings. */
+  hasTurn(endpoint: EndpointLedger, ordinal: number, readings: number): boolean;
   /** Places over all endpoints. */
   mostOverall(limit: number, endpoints: readonly EndpointLedger[]): number;
 }
@@ -24,6 +26,11 @@ export class ShareRule implements Share {
     if (atReading === undefined) return this.#fixed(cap, ordinal);
     const free = Math.max(0, cap - atReading.occupied);
     return Math.max(Math.floor(cap / this.gateways), atReading.own + this.#part(free, atReading.turn));
+  }
+
+  hasTurn({ atReading }: EndpointLedger, ordinal: number, readings: number): boolean {
+    if (atReading === undefined) return true;
+    return (Math.floor(atReading.turn / readings) + ordinal) % this.gateways === this.index;
   }
 
   /** Gauges tell of every endpoint how full it is; of the limit over all of them only the fixed part is certain. */
