@@ -38,9 +38,7 @@ export class Listener {
     this.server.timeout = 0;
     // Node drops fields over its limit silently; the head's check counts and refuses.
     this.server.maxHeadersCount = 0;
-    // A worker that has its part hands newcomers on to the next.
-    if (config.maxConnections !== undefined)
-      this.server.maxConnections = Math.max(1, Math.floor(config.maxConnections / config.workers));
+    if (config.maxConnections !== undefined) this.server.maxConnections = config.maxConnections;
     this.#listenTo(handler);
   }
 

@@ -7,11 +7,11 @@ import { BEGIN, HERE, type Beginning } from './topics.js';
 const WORKER = fileURLToPath(new URL('../../worker.js', import.meta.url));
 
 /**
- * The primary takes connections and deals them out in turn: a proxy in front keeps few of them, for long, and whoever
- * woke up first would keep them all. A worker that is busy is dealt none until it has taken the last.
+ * The workers share the listening socket, and whoever is free takes the next connection. Where the primary deals them
+ * out instead (round robin), the one that is on its way to a worker that is killed is never answered nor closed.
  */
 export function setUpWorkers(): void {
-  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ exec: WORKER, args: [] });
 }
 
