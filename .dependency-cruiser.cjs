@@ -3,14 +3,15 @@ const SUFFIXES = 'module|controller|guard|interceptor|filter|strategy|decorator|
 
 /** Which modules may import which; every module may import src/common. A module that is not here may import nothing. */
 const MODULES = {
+  workers: [],
   auth: [],
   'shared-store': [],
   budgets: ['shared-store'],
-  'engine-observer': [],
-  admission: ['budgets', 'engine-observer', 'shared-store'],
+  'engine-observer': ['workers'],
+  admission: ['budgets', 'engine-observer', 'shared-store', 'workers'],
   proxy: ['auth', 'budgets', 'admission'],
   dialects: ['auth', 'budgets', 'admission', 'proxy'],
-  telemetry: ['auth', 'budgets', 'engine-observer', 'admission', 'proxy'],
+  telemetry: ['auth', 'budgets', 'engine-observer', 'admission', 'proxy', 'workers'],
   // Health answers through the exchange, as every handler does: that is how an answer gets its request id.
   health: ['auth', 'engine-observer', 'admission', 'proxy'],
   plugins: ['auth', 'budgets', 'admission', 'proxy'],

@@ -8,15 +8,18 @@ import { DialectsModule } from './modules/dialects/dialects.module.js';
 import { HealthModule } from './modules/health/health.module.js';
 import { ProxyModule } from './modules/proxy/proxy.module.js';
 import { TelemetryModule } from './modules/telemetry/telemetry.module.js';
+import type { WorkerLink } from './modules/workers/worker-link.js';
+import { WorkersModule } from './modules/workers/workers.module.js';
 
 /** The public surface. */
 @Module({})
 export class AppModule {
-  static forConfig(config: GatewayConfig): DynamicModule {
+  static forConfig(config: GatewayConfig, link: WorkerLink): DynamicModule {
     return {
       module: AppModule,
       imports: [
         GatewayConfigModule.forConfig(config),
+        WorkersModule.forLink(link),
         AuthModule,
         BudgetsModule,
         AdmissionModule,

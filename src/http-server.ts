@@ -24,24 +24,31 @@ import { Heartbeats } from './modules/proxy/heartbeats.js';
 import { PrefixProxy } from './modules/proxy/prefix-proxy.js';
 import { WebSocketProxy } from './modules/proxy/websocket.js';
 import { Telemetry } from './modules/telemetry/telemetry.js';
+import { WorkerLink } from './modules/workers/worker-link.js';
 
 /** Longest route parameter; the head's check has capped the whole target already. */
 const MAX_PARAM_LENGTH = 8192;
+
+/** What a start may be given besides the configuration. */
+export interface StartMeans {
+  /** Is shown every record once it is closed. */
+  readonly watch?: (record: RequestRecord) => void;
+  /** To the process that this one is a worker of; absent: it is none. */
+  readonly link?: WorkerLink;
+}
 
 /** A gateway that serves. */
 export class Gateway {
   private constructor(
     private readonly app: NestFastifyApplication,
-    private readonly management: NestFastifyApplication,
+    /** undefined: a worker, for which the primary answers. */
+    private readonly management: NestFastifyApplication | undefined,
     readonly server: Listener,
     readonly door: FrontDoor,
   ) {}
 
-  /**
-   * Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. `watch` is shown
-   * every record besides, once it is closed.
-   */
-  static async start(config: GatewayConfig, watch?: (record: RequestRecord) => void): Promise<Gateway> {
+  /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
+  static async start(config: GatewayConfig, { watch, link = new WorkerLink() }: StartMeans = {}): Promise<Gateway> {
     let server: Listener | undefined;
     let door: FrontDoor | undefined = undefined;
     const adapter = openAdapter(
@@ -51,16 +58,15 @@ export class Gateway {
       },
       () => doorOf(door),
     );
-    const app = await boot(AppModule.forConfig(config), adapter);
+    const app = await boot(AppModule.forConfig(config, link), adapter);
     const fixed = app.get(FixedPaths);
     adapter
       .getInstance()
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
     door = openDoor(app, config, watch);
     if (server === undefined) throw new Error('the HTTP server was not created');
-    const behind = new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false });
-    const management = await boot(ManagementModule, behind);
-    tellPeers(behind, app.get(AdmissionSharing));
+    const management =
+      link.tie === undefined ? await bootManagement(ManagementModule, app.get(AdmissionSharing)) : undefined;
     const gateway = new Gateway(app, management, server, door);
     await gateway.#listen(config);
     return gateway;
@@ -88,20 +94,20 @@ export class Gateway {
 
   /** Where it listens, as host:port. */
   addresses(): { listen: string; management: string } {
-    return { listen: addressOf(this.app), management: addressOf(this.management) };
+    return { listen: addressOf(this.app), management: this.management ? addressOf(this.management) : '' };
   }
 
   /** Ends both listeners and whatever still runs. */
   async close(): Promise<void> {
     this.server.destroyAll();
-    await Promise.all([this.app.close(), this.management.close()]);
+    await Promise.all([this.app.close(), this.management?.close()]);
   }
 
   async #listen({ server }: GatewayConfig): Promise<void> {
     try {
       await this.app.init();
       this.server.open(this.door);
-      await this.management.listen(listenOptions(server.management));
+      await this.management?.listen(listenOptions(server.management));
       await this.app.listen(listenOptions(server.listen));
     } catch (error) {
       await this.close();
@@ -153,6 +159,17 @@ const boot = (
     bodyParser: false,
   });
 
+/** The second listener, which has nothing of the first one's peculiarities. */
+export async function bootManagement(
+  module: Parameters<typeof boot>[0],
+  sharing?: AdmissionSharing,
+): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false });
+  const app = await boot(module, adapter);
+  if (sharing !== undefined) tellPeers(adapter, sharing);
+  return app;
+}
+
 function doorOf(door: FrontDoor | undefined): FrontDoor {
   if (door === undefined) throw new Error('the door is not open yet');
   return door;
@@ -190,12 +207,12 @@ function openDoor(
 }
 
 /** `host:port`, with IPv6 in brackets, as listen options. */
-function listenOptions(text: string): { host: string; port: number } {
+export function listenOptions(text: string): { host: string; port: number } {
   const colon = text.lastIndexOf(':');
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }
 
-function addressOf(app: NestFastifyApplication): string {
+export function addressOf(app: NestFastifyApplication): string {
   const address: unknown = app.getHttpServer().address();
   if (typeof address !== 'object' || address === null || !('port' in address) || !('address' in address))
     return 'closed';

@@ -4,7 +4,7 @@ import type { ServerConfig } from './common/config/server.config.js';
 import { GatewayProblem } from './common/problem/gateway-problem.js';
 import type { Gateway } from './http-server.js';
 
-const DEFAULT_DRAIN_DELAY_MS = 5000;
+export const DEFAULT_DRAIN_DELAY_MS = 5000;
 /** How often a drain looks whether the last request has ended. */
 const LOOK_EVERY_MS = 100;
 /** How long those that the drain's limit has ended may take to hear of it. */

@@ -9,10 +9,10 @@ const CONFIG = fileURLToPath(new URL('../../config/local.yaml', import.meta.url)
 
 /** `gateway demo`, what `npm start` runs: simulated engines, and the gateway of config/local.yaml in front of them. */
 export async function demoCommand(env: Readonly<Record<string, string | undefined>>, out: Line): Promise<number> {
-  const { config, warnings } = loadConfig(env['GATEWAY_CONFIG'] ?? CONFIG, { LOG_LEVEL: 'warn', ...env });
+  const loaded = loadConfig(env['GATEWAY_CONFIG'] ?? CONFIG, { LOG_LEVEL: 'warn', ...env });
   const engines = await startLocalEngines();
   try {
-    return await serve(config, warnings, ({ listen, management }) => whatToTry(listen, management).forEach(out));
+    return await serve(loaded, ({ listen, management }) => whatToTry(listen, management).forEach(out));
   } finally {
     await engines.close();
   }

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
+import { announce, endOnFaults, endOnSignals, type Listening } from '../boot.js';
 import { Gateway } from '../http-server.js';
-import { ConfigFaults, loadConfig } from '../modules/config/load-config.js';
-import type { GatewayConfig } from '../modules/config/gateway.config.js';
-import { stackOf } from '../modules/telemetry/telemetry.js';
+import { ConfigFaults, loadConfig, type LoadedConfig } from '../modules/config/load-config.js';
 import { Shutdown } from '../shutdown.js';
 
 type Line = (line: string) => void;
@@ -21,8 +20,7 @@ export async function serveCommand(
     return 1;
   }
   try {
-    const { config, warnings } = loadConfig(file, env);
-    return await serve(config, warnings);
+    return await serve(loadConfig(file, env));
   } catch (error) {
     if (!(error instanceof ConfigFaults)) throw error;
     error.faults.forEach((fault) => err(String(fault)));
@@ -31,45 +29,19 @@ export async function serveCommand(
 }
 
 /** Runs a gateway with a checked configuration until a signal or a fault ends it; the exit code. */
-export async function serve(
-  config: GatewayConfig,
-  warnings: readonly string[],
-  listening: (at: { listen: string; management: string }) => void = () => undefined,
-): Promise<number> {
+export async function serve(loaded: LoadedConfig, listening: Listening = () => undefined): Promise<number> {
+  const { config } = loaded;
+  // What several processes need is loaded only where there are several.
+  if (config.server.workers > 1) return (await import('../primary.js')).servePrimary(loaded, listening);
   const gateway = await Gateway.start(config);
   const { log } = gateway.telemetry;
-  announce(gateway, config, warnings);
+  announce(log, loaded, gateway.addresses());
   listening(gateway.addresses());
   const shutdown = new Shutdown(gateway, config.server, log);
-  process.on('SIGTERM', () => shutdown.begin('SIGTERM'));
-  process.on('SIGINT', () => shutdown.begin('SIGINT'));
-  const fatal = (kind: string) => (error: unknown) => {
-    log.fatal({ stack: stackOf(error) }, kind);
-    shutdown.begin(kind, 1);
-  };
-  process.on('uncaughtException', fatal('uncaught exception'));
-  process.on('unhandledRejection', fatal('unhandled rejection'));
+  endOnSignals((reason) => shutdown.begin(reason));
+  endOnFaults(log, (kind) => shutdown.begin(kind, 1));
   const code = await shutdown.ended;
   log.info({ code }, 'ended');
   gateway.telemetry.end();
   return code;
-}
-
-function announce(gateway: Gateway, config: GatewayConfig, warnings: readonly string[]): void {
-  const { log } = gateway.telemetry;
-  for (const warning of warnings) log.warn(warning);
-  const { enabled, issuers } = config.auth;
-  if (enabled) log.info({ auth: true, issuers: issuers.map(({ issuer }) => issuer) }, 'auth is on');
-  else log.warn({ auth: false }, 'auth is off: whoever reaches this gateway may use every engine');
-  const limits = config.upstreams.map(({ name, engine, url, connections, slots, observe }) => ({
-    upstream: name,
-    engine,
-    url,
-    connections,
-    slots: slots.limit,
-    per_endpoint: slots.perEndpoint,
-    max_inflight: observe?.maxInflight,
-    kv_ceiling: observe?.kvCeiling,
-  }));
-  log.info({ ...gateway.addresses(), limits }, 'listening');
 }

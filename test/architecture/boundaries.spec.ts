@@ -21,6 +21,7 @@ const plant = (rule: string, from: string, imports: string): Plant => ({ rule, f
 const PLANTS: readonly Plant[] = [
   plant('auth-imports', 'src/modules/auth/a.ts', '../budgets/face.js'),
   plant('budgets-imports', 'src/modules/budgets/a.ts', '../auth/face.js'),
+  plant('workers-imports', 'src/modules/workers/a.ts', '../telemetry/face.js'),
   plant('shared-store-imports', 'src/modules/shared-store/a.ts', '../budgets/face.js'),
   plant('engine-observer-imports', 'src/modules/engine-observer/a.ts', '../admission/face.js'),
   plant('admission-imports', 'src/modules/admission/a.ts', '../proxy/face.js'),
@@ -68,6 +69,7 @@ const PLANTS: readonly Plant[] = [
 const ALLOWED: readonly Omit<Plant, 'rule'>[] = [
   { from: 'src/modules/admission/good.ts', imports: '../budgets/face.js' },
   { from: 'src/modules/budgets/good.ts', imports: '../shared-store/face.js' },
+  { from: 'src/modules/engine-observer/good.ts', imports: '../workers/face.js' },
   { from: 'src/modules/admission/good-too.ts', imports: '../shared-store/face.js' },
   { from: 'src/modules/shared-store/good-client.ts', imports: 'ioredis' },
   { from: 'src/modules/dialects/good.ts', imports: '../proxy/face.js' },
@@ -82,7 +84,17 @@ const ALLOWED: readonly Omit<Plant, 'rule'>[] = [
   { from: 'src/common/good.spec.ts', imports: '../../test/support/anything.js' },
 ];
 
-const MODULES = ['auth', 'budgets', 'engine-observer', 'admission', 'proxy', 'dialects', 'telemetry', 'shared-store'];
+const MODULES = [
+  'workers',
+  'auth',
+  'budgets',
+  'engine-observer',
+  'admission',
+  'proxy',
+  'dialects',
+  'telemetry',
+  'shared-store',
+];
 
 /** What the planted imports point at. */
 const TARGETS: readonly string[] = [

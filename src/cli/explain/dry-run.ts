@@ -36,7 +36,7 @@ export async function dryRun(config: GatewayConfig, request: Buffer): Promise<Dr
   const upstreams = await Promise.all(config.upstreams.map(({ name }) => noteTaker(name, calls)));
   let record: RequestRecord | undefined;
   try {
-    const gateway = await Gateway.start(isolated(config, upstreams), (closed) => (record ??= closed));
+    const gateway = await Gateway.start(isolated(config, upstreams), { watch: (closed) => (record ??= closed) });
     try {
       const answer = await exchange(gateway.addresses().listen, request);
       return { record, calls, answer };

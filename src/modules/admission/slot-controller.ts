@@ -120,6 +120,23 @@ export class SlotController {
     for (const [name, pool] of this.#pools) pool.remote(peer, ledgers?.get(name));
   }
 
+  /** What other workers are to know of these pools. */
+  tell(upstreams: Iterable<string>): Readonly<Record<string, SharedLedger>> {
+    const now = this.clock.now();
+    const told: Record<string, SharedLedger> = {};
+    for (const name of upstreams) {
+      const ledger = this.#pools.get(name)?.shared(now);
+      if (ledger !== undefined) told[name] = ledger;
+    }
+    return told;
+  }
+
+  /** What another worker tells of its pools; undefined: it has gone, and holds nothing any more. */
+  hear(peer: string, ledgers: Readonly<Record<string, SharedLedger>> | undefined): void {
+    if (ledgers === undefined) for (const pool of this.#pools.values()) pool.remote(peer, undefined);
+    else for (const [name, ledger] of Object.entries(ledgers)) this.#pools.get(name)?.remote(peer, ledger);
+  }
+
   /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */
   drain(): void {
     for (const pool of this.#pools.values()) pool.drain();

@@ -18,12 +18,12 @@ export class BudgetsModule {}
 
 async function open(
   config: BudgetsConfig,
-  { replicas }: ServerConfig,
+  { replicas, workers }: ServerConfig,
   stores: SharedStores,
   log: OperatorLog,
 ): Promise<Budgets> {
-  if (config.store === 'memory') return new Budgets(config, replicas, systemClock);
+  if (config.store === 'memory') return new Budgets(config, replicas * workers, systemClock);
   const store = await stores.at(config.store);
   watchStore(store, log);
-  return new Budgets(config, replicas, systemClock, new SharedBudgets(store, config.windowMs));
+  return new Budgets(config, replicas * workers, systemClock, new SharedBudgets(store, config.windowMs));
 }

@@ -10,8 +10,16 @@ import { GatewayConfig } from './gateway.config.js';
 export { ConfigFault, ConfigFaults } from './core/config-fault.js';
 export type { Environment } from './core/substitute.js';
 
+/** What a configuration was made of: the same once more makes the same one. */
+export interface ConfigSource {
+  readonly text: string;
+  readonly file: string;
+  readonly env: Environment;
+}
+
 export interface LoadedConfig {
   readonly config: GatewayConfig;
+  readonly source: ConfigSource;
   /** What works but is probably not meant, each with its place like a fault. */
   readonly warnings: string[];
 }
@@ -30,7 +38,8 @@ export function parseConfig(text: string, file: string, env: Environment): Loade
   const { instance, sketch, findings } = bind(GatewayConfig, source.data, voided);
   const faults = [...unread, ...[...findings, ...crossFindings(sketch)].map(say)];
   if (faults.length > 0) throw new ConfigFaults(inOrder(faults));
-  return { config: instance, warnings: crossWarnings(sketch).map((warning) => say(warning).toString()) };
+  const warnings = crossWarnings(sketch).map((warning) => say(warning).toString());
+  return { config: instance, source: { text, file, env }, warnings };
 }
 
 const EMPTY: Finding = { path: ROOT, message: 'is empty: config/gateway.yaml shows every key there is' };

@@ -1,12 +1,13 @@
 import { Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { systemClock } from '../../common/clock.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
 import { OperatorLog } from '../../common/operator-log.js';
+import { WorkerLink } from '../workers/worker-link.js';
 import { EngineRegistry } from './engine-registry.js';
+import { pollingRegistry, toldRegistry } from './registries.js';
 
 /** What each engine can do now: the EngineRegistry, polling from the start of the gateway to its end. */
 @Module({
-  providers: [{ provide: EngineRegistry, inject: [RoutingTable, OperatorLog], useFactory: registryFrom }],
+  providers: [{ provide: EngineRegistry, inject: [RoutingTable, OperatorLog, WorkerLink], useFactory: registryFrom }],
   exports: [EngineRegistry],
 })
 export class EngineObserverModule implements OnApplicationBootstrap, OnModuleDestroy {
@@ -21,10 +22,6 @@ export class EngineObserverModule implements OnApplicationBootstrap, OnModuleDes
   }
 }
 
-function registryFrom(table: RoutingTable, log: OperatorLog): EngineRegistry {
-  const upstreams = table.upstreams.map((upstream) => {
-    const models = table.models.filter((model) => model.upstream.name === upstream.name);
-    return Object.assign({ servedNames: models.map(({ id }) => id) }, upstream);
-  });
-  return new EngineRegistry(upstreams, systemClock, { log: (level, fields, text) => log[level](fields, text) });
+function registryFrom(table: RoutingTable, log: OperatorLog, { tie }: WorkerLink): EngineRegistry {
+  return tie === undefined ? pollingRegistry(table, log) : toldRegistry(table, tie.line);
 }

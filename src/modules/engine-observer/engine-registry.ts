@@ -6,32 +6,39 @@ import type { Endpoint } from './endpoint.js';
 import { EngineMetricsClient } from './engine-metrics-client.js';
 import {
   UpstreamEngines,
+  type EnginesListener,
   type ObservationTotals,
   type ObservedUpstream,
   type ObserverWorld,
+  type UpstreamView,
 } from './upstream-engines.js';
 
 /** A name server that is silent does not hold up the start for longer. */
 const FIRST_LOOK_UP_MS = 2000;
 
+/** Watches the engines of an upstream. */
+export type OpenUpstream = (upstream: ObservedUpstream, listener: EnginesListener) => UpstreamView;
+
 /** Which engines there are, and how full each of them says it is. */
 export class EngineRegistry {
-  readonly #upstreams: ReadonlyMap<string, UpstreamEngines>;
+  readonly #upstreams: ReadonlyMap<string, UpstreamView>;
   readonly #endpointListeners: ((upstream: string) => void)[] = [];
   readonly #snapshotListeners: ((endpoint: Endpoint) => void)[] = [];
 
-  /** `world` replaces parts of the real one. */
+  /** `world` replaces parts of the real one; `open` the watching itself. */
   constructor(
     upstreams: readonly ObservedUpstream[],
     private readonly clock: Clock,
     world: Partial<Omit<ObserverWorld, 'clock'>> = {},
+    open?: OpenUpstream,
   ) {
     const full: ObserverWorld = { ...REAL_WORLD, log: () => undefined, ...world, clock };
     const listener = {
       onEndpoints: (upstream: string): void => this.#endpointListeners.forEach((listen) => listen(upstream)),
       onSnapshot: (endpoint: Endpoint): void => this.#snapshotListeners.forEach((listen) => listen(endpoint)),
     };
-    this.#upstreams = new Map(upstreams.map((one) => [one.name, new UpstreamEngines(one, full, listener)]));
+    const watch = open ?? ((one): UpstreamView => new UpstreamEngines(one, full, listener));
+    this.#upstreams = new Map(upstreams.map((one) => [one.name, watch(one, listener)]));
   }
 
   /**
@@ -70,7 +77,7 @@ export class EngineRegistry {
     await Promise.all([...this.#upstreams.values()].map((upstream) => upstream.stop()));
   }
 
-  #of(upstream: string): UpstreamEngines {
+  #of(upstream: string): UpstreamView {
     const engines = this.#upstreams.get(upstream);
     if (engines === undefined) throw new Error(`no upstream is called ${upstream}`);
     return engines;

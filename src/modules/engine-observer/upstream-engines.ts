@@ -41,13 +41,21 @@ export interface EnginesListener {
   onSnapshot(endpoint: Endpoint): void;
 }
 
+/** The engines of one upstream, whoever watches them. */
+export interface UpstreamView {
+  readonly endpoints: readonly Endpoint[];
+  readonly totals: ObservationTotals;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 interface Member {
   readonly endpoint: Endpoint;
   readonly observed: ObservedEndpoint | undefined;
 }
 
 /** The engines of one upstream: which there are now, and what each of them says. */
-export class UpstreamEngines {
+export class UpstreamEngines implements UpstreamView {
   readonly #faults = new FaultTally();
   readonly #discovery: EndpointDiscovery | undefined;
   #members: readonly Member[];

@@ -56,7 +56,7 @@ import { WebSocketProxy } from './websocket.js';
 export class ProxyModule {}
 
 function bodyMemory(server: ServerConfig): BodyMemory {
-  return new BodyMemory(server.bodyMemoryBytes ?? defaultBodyMemoryBytes());
+  return new BodyMemory((server.bodyMemoryBytes ?? defaultBodyMemoryBytes()) / server.workers);
 }
 
 function admittance(budgets: Budgets, slots: SlotController): Admittance {

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { RoutingTable } from '../../common/config/routing-table.js';
 import type { Endpoint, EngineSnapshot, FaultCounts } from '../engine-observer/endpoint.js';
 import { LiveMetric, registerTally, type LiveValue } from './tallies.js';
 
@@ -13,6 +14,15 @@ export interface ObservedModels {
   readonly upstream: string;
   readonly models: readonly string[];
 }
+
+/** The upstreams that are observed. */
+export const observedModels = ({ upstreams, models }: RoutingTable): readonly ObservedModels[] =>
+  upstreams
+    .filter(({ observe }) => observe !== undefined)
+    .map(({ name }) => ({
+      upstream: name,
+      models: models.filter(({ upstream }) => upstream.name === name).map(({ id }) => id),
+    }));
 
 /** Shows the gateway's own reading of the engines, as it is when somebody reads. What is not known is not shown. */
 export function showEngines(registry: Registry, engines: Engines, observed: readonly ObservedModels[]): void {

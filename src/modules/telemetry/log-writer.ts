@@ -8,6 +8,8 @@ const FLUSH_AFTER_MS = 100;
 /** The log on standard output: asynchronous, one JSON object a line, never later than a moment. */
 export class LogWriter {
   readonly log: Logger;
+  /** What every line says of the process it comes from, as JSON behind its time; empty where there is one only. */
+  readonly mark: string;
   readonly #destination = pino.destination({ dest: 1, sync: false });
   #lines: string[] = [];
   #flush: Timer | undefined;
@@ -15,8 +17,11 @@ export class LogWriter {
   constructor(
     level: string,
     private readonly clock: Clock,
+    worker?: number,
   ) {
-    this.log = pino({ level }, { write: (line: string) => this.write(line) });
+    this.mark = worker === undefined ? '' : `,"worker":${worker}`;
+    const log = pino({ level }, { write: (line: string) => this.write(line) });
+    this.log = worker === undefined ? log : log.child({ worker });
   }
 
   /** Writes a complete line, whatever the level. */

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { EndpointSnapshot, UpstreamSnapshot } from '../admission/upstream-snapshot.js';
 import { LiveMetric, registerTally, type LiveValue } from './tallies.js';
+import { TenantNames } from './tenant-names.js';
 
 type Read = () => readonly UpstreamSnapshot[];
 
@@ -56,17 +57,15 @@ const queueDepths = ({ upstream, waiting }: UpstreamSnapshot): LiveValue[] =>
 const decisions = ({ upstream, held }: UpstreamSnapshot): LiveValue[] =>
   [...held].map(([test, value]) => ({ labels: { upstream, test }, value }));
 
-const MOST_TENANTS = 100;
-
-/** Names the first hundred tenants that were seen, over all upstreams and bands, and all others `other`. */
+/** Names the first tenants that were seen, over all upstreams and bands, and all others `other`. */
 class TenantSeries {
-  readonly #named = new Set<string>();
+  readonly #names = new TenantNames();
 
   read(of: readonly UpstreamSnapshot[]): LiveValue[] {
     const sums = new Map<string, { labels: Record<string, string>; value: number }>();
     for (const { upstream, tenants } of of) {
       for (const { band, tenant, tokens } of tenants) {
-        const labels = { upstream, band, tenant: this.#nameOf(tenant) };
+        const labels = { upstream, band, tenant: this.#names.nameOf(tenant) };
         const key = Object.values(labels).join('\n');
         const sum = sums.get(key) ?? { labels, value: 0 };
         sum.value += tokens;
@@ -74,11 +73,5 @@ class TenantSeries {
       }
     }
     return [...sums.values()];
-  }
-
-  #nameOf(tenant: string): string {
-    if (!this.#named.has(tenant) && this.#named.size >= MOST_TENANTS) return 'other';
-    this.#named.add(tenant);
-    return tenant;
   }
 }

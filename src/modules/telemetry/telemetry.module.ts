@@ -13,9 +13,10 @@ import { Budgets } from '../budgets/budgets.js';
 import { BudgetsModule } from '../budgets/budgets.module.js';
 import { EngineObserverModule } from '../engine-observer/engine-observer.module.js';
 import { EngineRegistry } from '../engine-observer/engine-registry.js';
+import { WorkerLink } from '../workers/worker-link.js';
 import { showAuth } from './auth-metrics.js';
 import { showBudgets } from './budget-metrics.js';
-import { showEngines } from './engine-metrics.js';
+import { observedModels, showEngines } from './engine-metrics.js';
 import { LogWriter } from './log-writer.js';
 import { Metrics } from './metrics.js';
 import { showPools } from './pool-metrics.js';
@@ -31,8 +32,9 @@ const AUTH_SHOWN = Symbol('auth is shown');
   providers: [
     {
       provide: LogWriter,
-      inject: [TelemetryConfig],
-      useFactory: (config: TelemetryConfig) => new LogWriter(config.logLevel, systemClock),
+      inject: [TelemetryConfig, WorkerLink],
+      useFactory: ({ logLevel }: TelemetryConfig, { tie }: WorkerLink) =>
+        new LogWriter(logLevel, systemClock, tie?.index),
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
     {
@@ -54,16 +56,10 @@ function metrics(
   budgets: Budgets,
   sharing: AdmissionSharing,
 ): Metrics {
-  const observed = table.upstreams
-    .filter(({ observe }) => observe !== undefined)
-    .map(({ name }) => ({
-      upstream: name,
-      models: table.models.filter((model) => model.upstream.name === name).map(({ id }) => id),
-    }));
   showPools(register, () => slots.snapshot());
   showBudgets(register, budgets);
   showSharing(register, sharing);
-  showEngines(register, engines, observed);
+  showEngines(register, engines, observedModels(table));
   return new Metrics(register);
 }
 

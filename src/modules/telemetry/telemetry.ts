@@ -23,7 +23,8 @@ export class Telemetry {
   readonly take = (record: RequestRecord): void => {
     try {
       this.metrics.count(record);
-      if (this.log.isLevelEnabled(requestLevel(record))) this.writer.write(requestLine(record, Date.now()));
+      if (this.log.isLevelEnabled(requestLevel(record)))
+        this.writer.write(requestLine(record, Date.now(), this.writer.mark));
       if (record.problem === 'internal') this.#logFault(record);
     } catch (error) {
       this.log.error({ request_id: record.requestId, stack: stackOf(error) }, 'a request could not be recorded');

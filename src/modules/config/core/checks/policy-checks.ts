@@ -16,10 +16,13 @@ export const checkCeilings: Check = ({ admission }, report) => {
   }
 };
 
-export const checkAdmission: Check = ({ admission }, report) => {
+export const checkAdmission: Check = ({ admission, server }, report) => {
   const { store, peersSecretFile, heartbeatMs, heartbeatEventsAfterMs } = admission ?? {};
   if (store === 'peers' && peersSecretFile === undefined) {
     report('admission.store', 'needs admission.peersSecretFile: without a secret anyone could pass for a peer');
+  }
+  if (store === 'peers' && (server?.workers ?? 1) > 1) {
+    report('server.workers', 'has to be 1 with admission.store: peers; several workers share by none or redis://');
   }
   if (heartbeatMs !== undefined && heartbeatEventsAfterMs !== undefined && heartbeatMs >= heartbeatEventsAfterMs) {
     report('admission.heartbeat', 'is not below admission.heartbeatEventsAfter');
