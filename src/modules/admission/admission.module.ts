@@ -15,15 +15,25 @@ import { AdmissionSharing } from './admission-sharing.js';
 import { AmongWorkers } from './among-workers.js';
 import { replicaIndex } from './replica-index.js';
 import { watchShortUpstreams } from './short-upstreams.js';
-import { SlotController } from './slot-controller.js';
+import { SlotController, type PoolSharings } from './slot-controller.js';
 
-const AMONG_WORKERS = Symbol('the pools among those of other workers');
+const SHARED_POOLS = Symbol('how pools share with those of others');
+
+/** With whom: other gateways, or first of all the other workers of this one. */
+interface SharedPools {
+  readonly sharing: PoolSharings;
+  readonly among: AmongWorkers | undefined;
+}
 
 /** Decides who runs next. Every dialect gets the same SlotController. */
 @Module({
   imports: [EngineObserverModule, SharedStoreModule],
   providers: [
-    { provide: AMONG_WORKERS, inject: [WorkerLink, ServerConfig, AdmissionConfig], useFactory: amongWorkers },
+    {
+      provide: SHARED_POOLS,
+      inject: [WorkerLink, ServerConfig, AdmissionConfig, AdmissionSharing],
+      useFactory: sharedPools,
+    },
     {
       provide: AdmissionSharing,
       inject: [AdmissionConfig, ServerConfig, SharedStores, WorkerLink],
@@ -31,7 +41,7 @@ const AMONG_WORKERS = Symbol('the pools among those of other workers');
     },
     {
       provide: SlotController,
-      inject: [AdmissionConfig, RoutingTable, EngineRegistry, OperatorLog, AdmissionSharing, AMONG_WORKERS],
+      inject: [AdmissionConfig, RoutingTable, EngineRegistry, OperatorLog, SHARED_POOLS],
       useFactory: slotController,
     },
   ],
@@ -73,22 +83,23 @@ function slotController(
   table: RoutingTable,
   engines: EngineRegistry,
   log: OperatorLog,
-  sharing: AdmissionSharing,
-  among: AmongWorkers | undefined,
+  { sharing, among }: SharedPools,
 ): SlotController {
   watchShortUpstreams(table.upstreams, engines, log);
-  const slots = new SlotController(policy, table.upstreams, engines, systemClock, { sharing: among ?? sharing });
+  const slots = new SlotController(policy, table.upstreams, engines, systemClock, { sharing });
   among?.connect(slots);
   return slots;
 }
 
-/** undefined: this process is the only one, or its places are counted in a store that all gateways and workers share. */
-function amongWorkers(
+function sharedPools(
   { tie }: WorkerLink,
   { replicas, management }: ServerConfig,
   { store }: AdmissionConfig,
-): AmongWorkers | undefined {
-  if (tie === undefined || store.startsWith('redis')) return undefined;
+  others: AdmissionSharing,
+): SharedPools {
+  // What a store counts for all gateways, it counts for all workers.
+  if (tie === undefined || store.startsWith('redis')) return { sharing: others, among: undefined };
   const replica = { index: replicaIndex(hostname(), management, replicas), replicas };
-  return new AmongWorkers(tie, replica, randomUUID(), systemClock);
+  const among = new AmongWorkers(tie, replica, randomUUID(), systemClock);
+  return { sharing: among, among };
 }
