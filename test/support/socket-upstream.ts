@@ -33,7 +33,12 @@ export class SocketUpstream {
     private readonly sockets: WebSocketServer,
   ) {}
 
-  static async start({ answer, onSocket, host = '127.0.0.1', ...options }: SocketUpstreamOptions = {}): Promise<SocketUpstream> {
+  static async start({
+    answer,
+    onSocket,
+    host = '127.0.0.1',
+    ...options
+  }: SocketUpstreamOptions = {}): Promise<SocketUpstream> {
     const server = createServer((_request, response) => response.end('not a socket'));
     const upstream = new SocketUpstream(server, new WebSocketServer({ noServer: true, ...options }));
     server.on('connection', (socket: Socket) => upstream.connections.add(socket));
