@@ -70,12 +70,12 @@ async function admissionSharing(
   { tie }: WorkerLink,
 ): Promise<AdmissionSharing> {
   const store = policy.store.startsWith('redis') ? await stores.at(policy.store) : undefined;
-  return new AdmissionSharing(
-    policy,
-    { replicas: replicas * (tie?.workers ?? 1), management: `${management} ${tie?.index ?? 0}`, hostName: hostname() },
-    systemClock,
-    store,
-  );
+  // Where several workers share through a store, each of them is a gateway of its own.
+  const site =
+    tie === undefined
+      ? { replicas, management, hostName: hostname() }
+      : { replicas: replicas * tie.workers, management, hostName: `${hostname()} worker ${tie.index}` };
+  return new AdmissionSharing(policy, site, systemClock, store);
 }
 
 function slotController(

@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { PoolSharing } from './core/sharing.js';
 import type { PeersSecret } from './peers-secret.js';
+import { replicaIndex } from './replica-index.js';
 
 /** Upstreams without gauges are read by nobody: their share does not turn. */
 const NEVER_READ_MS = 60_000;
@@ -20,7 +21,7 @@ export class GatewayIdentity {
   readonly index: number;
 
   constructor(private readonly terms: IdentityTerms) {
-    this.index = indexOf(terms);
+    this.index = replicaIndex(terms.hostName, terms.management, terms.replicas);
   }
 
   /** How the pool of an upstream shares; undefined: this is the only gateway. */
@@ -37,10 +38,4 @@ export class GatewayIdentity {
       live: () => false,
     };
   }
-}
-
-function indexOf({ replicas, hostName, management }: IdentityTerms): number {
-  const ordinal = /-(\d{1,4})$/.exec(hostName)?.[1];
-  if (ordinal !== undefined && Number(ordinal) < replicas) return Number(ordinal);
-  return createHash('sha256').update(`${hostName} ${management}`).digest().readUInt32BE(0) % replicas;
 }
