@@ -53,7 +53,10 @@ export class Relay {
         if (!(error instanceof NotConnected)) throw error;
         exchange.record.phase = 'queued';
         exchange.record.queuedAt = exchange.clock.now();
-        if (!(await slot.moveOn(exchange))) throw error.problem;
+        if (await slot.moveOn(exchange)) continue;
+        // There is no other one: it has waited for nothing.
+        exchange.record.phase = 'waiting';
+        throw error.problem;
       }
     }
   }

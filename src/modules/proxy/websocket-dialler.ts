@@ -40,7 +40,9 @@ export class WebSocketDialler {
         if (outcome !== 'refused') throw problem;
         record.phase = 'queued';
         record.queuedAt = record.upstreamEndedAt;
-        if (!(await slot.moveOn(client))) throw problem;
+        if (await slot.moveOn(client)) continue;
+        record.phase = 'waiting';
+        throw problem;
       }
     }
   }
