@@ -5,6 +5,7 @@ import { parseConfig } from '../../src/modules/config/load-config.js';
 import type { Endpoint } from '../../src/modules/engine-observer/endpoint.js';
 import { EngineObserverModule } from '../../src/modules/engine-observer/engine-observer.module.js';
 import { EngineRegistry } from '../../src/modules/engine-observer/engine-registry.js';
+import { WorkerLink } from '../../src/modules/workers/worker-link.js';
 import { FAST } from '../../src/sim/core/profiles.js';
 import { startVllm, type VllmServer } from '../../src/sim/vllm.js';
 import { gatewayYaml } from '../support/gateway-config.js';
@@ -42,7 +43,8 @@ beforeEach(async () => {
   const models = [{ id: 'reasoning', upstream: 'reasoning', operations: ['chat' as const] }];
   const { config } = parseConfig(gatewayYaml({ upstreams, models }), 'gateway.yaml', {});
   const silent = { provide: OperatorLog, useValue: { info: ignore, warn: ignore, error: ignore } };
-  const log = { module: LogModule, global: true, providers: [silent], exports: [OperatorLog] };
+  const alone = { provide: WorkerLink, useValue: new WorkerLink() };
+  const log = { module: LogModule, global: true, providers: [silent, alone], exports: [OperatorLog, WorkerLink] };
   app = await Test.createTestingModule({
     imports: [GatewayConfigModule.forConfig(config), log, EngineObserverModule],
   }).compile();
