@@ -8,7 +8,7 @@ export interface SharedLedger {
   /** Anew at every start of that gateway: its totals count from there. */
   readonly epoch: string;
   readonly leases: readonly SharedLease[];
-  /** By band: service that its tenants have received since its start, in token equivalents; it never shrinks. */
+  /** By band: service that its tenants have received since its start, in token equivalents; a refund takes some back. */
   readonly service: readonly (readonly (readonly [tenant: string, total: number])[])[];
   /** One entry for each band, tenant and class that waits there. */
   readonly backlog: readonly SharedBacklog[];
