@@ -17,8 +17,8 @@ export const sliceMsOf = (windowMs: number): number => Math.max(1, Math.ceil(win
 export class TenantWindow {
   requests = 0;
   tokens = 0;
-  /** Requests and tokens of each slice, in turn. */
-  readonly #ring = new Float64Array(2 * RING);
+  /** Requests and tokens of each slice, in turn. No typed array: those of tenants that are forgotten are freed late. */
+  readonly #ring: number[] = new Array<number>(2 * RING).fill(0);
 
   /** `slice`: the number of the one that time is in. */
   constructor(private slice: number) {}
