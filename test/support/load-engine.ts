@@ -67,11 +67,13 @@ export class PlainSlotsEngine {
 
   private serve(response: ServerResponse): void {
     this.running += 1;
-    this.peakRunning = Math.max(this.peakRunning, this.running);
+    // Connections that were closed before this request was sent are seen to be by then.
+    const counted = setTimeout(() => (this.peakRunning = Math.max(this.peakRunning, this.running)), 1);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
     const { firstTokenMs, serviceMs, spreadMs = 0 } = this.policy;
     const timers = [
+      counted,
       setTimeout(() => response.write(deltaEvent('token')), firstTokenMs),
       setTimeout(() => response.end(FINISH_EVENT + DONE_EVENT), serviceMs + spreadMs * (2 * Math.random() - 1)),
     ];
