@@ -18,6 +18,16 @@ const common = {
   },
 };
 
+/**
+ * What measures times, memory or processor time, or counts on a store's patience: it has the machine to itself. All
+ * else runs two files at a time (see scripts/run-tests.mjs).
+ */
+const ALONE = [
+  ...['admission-load', 'budgets-redis', 'capacity', 'client-leaves-at-once', 'endurance', 'engine-trouble', 'exact'],
+  ...['fuzz', 'auth-rotation', 'rolling-restart', 'several-gateways', 'slow-clients', 'soak', 'workers', 'workers-end'],
+].map((name) => `<rootDir>/test/e2e/${name}.e2e-spec.ts`);
+const LIVE_STORES = '<rootDir>/src/**/*.live.spec.ts';
+
 /** One project a kind of test, so that each can be run alone: npm test -- --selectProjects unit */
 export default {
   testTimeout: 15_000,
@@ -26,10 +36,17 @@ export default {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/{support,conformance}/**/*.spec.ts'],
+      testPathIgnorePatterns: ['/node_modules/', '\\.live\\.spec\\.ts$'],
     },
     { ...common, displayName: 'architecture', testMatch: ['<rootDir>/test/architecture/**/*.spec.ts'] },
     { ...common, displayName: 'deploy', testMatch: ['<rootDir>/test/deploy/**/*.spec.ts'] },
     { ...common, displayName: 'conformance', testMatch: ['<rootDir>/test/conformance/**/*.e2e-spec.ts'] },
-    { ...common, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
+    {
+      ...common,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'],
+      testPathIgnorePatterns: ['/node_modules/', ...ALONE],
+    },
+    { ...common, displayName: 'alone', testMatch: [LIVE_STORES, ...ALONE] },
   ],
 };
