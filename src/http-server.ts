@@ -145,6 +145,7 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
 
 function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): FrontDoor {
   const proxies = app.get(PrefixProxy);
+  const telemetry = app.get(Telemetry);
   return new FrontDoor({
     exchanges: {
       clock: systemClock,
@@ -159,7 +160,8 @@ function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): Front
     aliases: app.get(RoutingTable).aliases,
     isTrusted: networkTest(server.trustedProxies),
     isProxied: (path) => proxies.find(path) !== undefined,
-    recorded: app.get(Telemetry).take,
+    recorded: telemetry.take,
+    tracing: telemetry.tracing,
   });
 }
 

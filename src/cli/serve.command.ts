@@ -56,7 +56,7 @@ export async function serve(
   process.on('unhandledRejection', fatal('unhandled rejection'));
   const code = await shutdown.ended;
   log.info({ code }, 'ended');
-  gateway.telemetry.end();
+  await gateway.telemetry.end();
   return code;
 }
 

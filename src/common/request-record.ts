@@ -1,6 +1,7 @@
 import type { Usage } from './canonical/usage.js';
 import type { Principal } from './principal.js';
 import type { ProblemCode } from './problem/problems.js';
+import type { RequestTrace } from './request-trace.js';
 
 /** Where a request was when it ended. */
 export type Phase = 'head' | 'upload' | 'queued' | 'waiting' | 'streaming' | 'done';
@@ -23,14 +24,23 @@ export class RequestRecord {
   principal: Principal | undefined;
   /** The socket's other end, as text. */
   peerAddress = 'unknown';
+  /** The trace that it belongs to: the caller's, or one begun here. */
   traceId: string | undefined;
+  /** undefined: tracing is off. */
+  trace: RequestTrace | undefined;
   /** The status that the client got or, where it left first, 499. */
   status = 0;
   phase: Phase = 'head';
   problem: ProblemCode | undefined;
   /** Why, for the log only. */
   cause: unknown;
+  /** The address that it was sent to, as host:port. */
+  endpoint: string | undefined;
+  /** The status that the upstream answered with. */
+  upstreamStatus: number | undefined;
   upstreamOutcome: UpstreamOutcome | undefined;
+  /** Endpoints that refused the connection before another one was asked. */
+  refusedBefore = 0;
   clientGone = false;
   /** When it asked for a place. */
   queuedAt: number | undefined;

@@ -57,7 +57,7 @@ export class PrefixProxy {
     requireIdentity(request.headers);
     const body = await exchange.readBody(proxy.maxBodyBytes);
     const offered = this.offered(proxy, request.rawHeaders);
-    const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, exchange.requestId, proxy.forward);
+    const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, record, proxy.forward);
     record.phase = 'queued';
     record.queuedAt = exchange.clock.now();
     const asked = { upstream: upstream.name, caller, request: undefined, contextLength: 0 };

@@ -44,6 +44,7 @@ export class Relay {
    */
   async send(slot: Slot, to: Destination, call: EngineCall, exchange: Exchange, rendering: Rendering): Promise<void> {
     for (;;) {
+      exchange.record.endpoint = slot.endpoint?.id;
       try {
         const crossing = { slot, target: { ...to, endpoint: slot.endpoint }, call, exchange, rendering };
         await new Promise<void>((resolve, reject) => new Passage(this.engines, crossing, resolve, reject).start());
@@ -53,6 +54,7 @@ export class Relay {
         exchange.record.phase = 'queued';
         exchange.record.queuedAt = exchange.clock.now();
         if (!(await slot.moveOn(exchange))) throw error.problem;
+        exchange.record.refusedBefore += 1;
       }
     }
   }
@@ -116,6 +118,7 @@ class Passage implements EngineHandler {
       return;
     }
     this.#answered = true;
+    this.exchange.record.upstreamStatus = status;
     this.exchange.record.upstreamOutcome = outcomeOf(status);
     try {
       this.#mode = this.rendering.begin(status, headers);

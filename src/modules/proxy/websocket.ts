@@ -102,6 +102,7 @@ export class WebSocketProxy {
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     record.phase = 'queued';
+    record.queuedAt = this.clock.now();
     const asked = { upstream: proxy.upstream, caller, request: undefined, contextLength: 0 };
     using slot = await this.slots.acquire(asked, client);
     record.waited(slot.waitedMs);
@@ -124,7 +125,7 @@ export class WebSocketProxy {
     return {
       origin: new URL(upstream.url).origin,
       target: upstreamTarget(target, pathOf(target), proxy),
-      fields: upgradeRequestFields(offered, peer, record.requestId, proxy.forward),
+      fields: upgradeRequestFields(offered, peer, record, proxy.forward),
       protocols,
       maxMessageBytes: proxy.maxBodyBytes,
       connectMs: proxy.timeouts.connectMs,

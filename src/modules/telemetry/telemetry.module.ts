@@ -25,7 +25,7 @@ import { TelemetryConfig } from './telemetry.config.js';
     },
     { provide: OperatorLog, inject: [LogWriter], useFactory: (writer: LogWriter) => writer.log },
     { provide: Metrics, inject: [SlotController, EngineRegistry, RoutingTable], useFactory: metrics },
-    { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
+    { provide: Telemetry, inject: [LogWriter, Metrics, TelemetryConfig, RoutingTable], useFactory: telemetry },
   ],
   exports: [OperatorLog, Telemetry],
 })
@@ -43,6 +43,22 @@ function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingT
   return new Metrics(register);
 }
 
-function telemetry(writer: LogWriter, of: Metrics): Telemetry {
-  return new Telemetry(writer, of);
+async function telemetry(
+  writer: LogWriter,
+  of: Metrics,
+  config: TelemetryConfig,
+  table: RoutingTable,
+): Promise<Telemetry> {
+  if (!config.tracing) return new Telemetry(writer, of);
+  // Loaded where it is asked for: switched off, it costs neither memory nor time.
+  const { openTracing } = await import('./otel-tracing.js');
+  const places = table.upstreams.map(
+    ({ name, engine, url }) => [name, { engine, authority: authorityOf(url) }] as const,
+  );
+  return new Telemetry(writer, of, openTracing(new Map(places), writer.log));
+}
+
+function authorityOf(url: string): string {
+  const { protocol, hostname, port } = new URL(url);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
 }
