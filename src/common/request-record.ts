@@ -73,6 +73,12 @@ export class RequestRecord {
     this.parked = true;
   }
 
+  /** What it asks costs its upstream next to nothing: it waits for no place. */
+  needsNoPlace(): void {
+    this.phase = 'waiting';
+    this.queuedAt = undefined;
+  }
+
   /** It ends, perhaps in the queue: then it has waited in vain. */
   gaveUp(now: number): void {
     if (this.phase === 'queued' && this.queuedAt !== undefined) this.waited(now - this.queuedAt);

@@ -56,6 +56,7 @@ export class AnthropicController {
     const exchange = openExchange(request, reply);
     const { timeouts } = this.table.operation('chat');
     const prepared = await this.#prepare(exchange, 'count');
+    exchange.record.needsNoPlace();
     const headers = headersOf(exchange, prepared.native);
     const context = this.problems.contextOf(exchange.requestId);
     exchange.sendWhole(await this.counter.count(prepared, headers, timeouts, exchange, context));

@@ -13,6 +13,7 @@ import { Metrics } from './metrics.js';
 import { showPools } from './pool-metrics.js';
 import { Telemetry } from './telemetry.js';
 import { TelemetryConfig } from './telemetry.config.js';
+import { UpstreamHealth } from './upstream-health.js';
 
 /** What is told about the requests: metrics and one log line each. */
 @Module({
@@ -40,7 +41,8 @@ function metrics(slots: SlotController, engines: EngineRegistry, table: RoutingT
     }));
   showPools(register, () => slots.snapshot());
   showEngines(register, engines, observed);
-  return new Metrics(register);
+  const names = table.upstreams.map(({ name }) => name);
+  return new Metrics(register, new UpstreamHealth(names, (upstream) => engines.endpoints(upstream), systemClock));
 }
 
 async function telemetry(
