@@ -80,6 +80,23 @@ class TracedWorld {
   }
 }
 
+/** Inside the gateway: on SIGUSR2 it says how many files of OpenTelemetry it has loaded, but for the API that prom-client names. */
+const COUNTER = `
+import module from 'node:module';
+process.on('SIGUSR2', () => {
+  const files = Object.keys(module._cache).filter((file) => /@opentelemetry.(?!api)/.test(file)).length;
+  process.stdout.write(JSON.stringify({ msg: 'loaded', files }) + '\\n');
+});
+`;
+const COUNTED = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(COUNTER)}` };
+
+async function packagesLoaded(gateway: RunningGateway): Promise<unknown> {
+  const find = () => gateway.logs().find(({ msg }) => msg === 'loaded');
+  gateway.kill('SIGUSR2');
+  await eventually(() => find() !== undefined);
+  return find()?.['files'];
+}
+
 const named = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
   const found = spans.find((span) => span.name === name);
   if (found === undefined) throw new Error(`no span ${name} among ${spans.map((span) => span.name).join(', ')}`);
@@ -94,6 +111,7 @@ describe('with tracing on', () => {
       OTEL_SERVICE_NAME: 'edge',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
       OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=abc',
+      ...COUNTED,
     });
   }, 60_000);
   afterAll(() => world.stop());
@@ -241,6 +259,16 @@ describe('with tracing on', () => {
     expect(world.receiver.bodies.join()).not.toContain('secret=1');
   });
 
+  it('counting tokens waits for no place, and its trace goes on all the same', async () => {
+    await world.engine.play({ tokenize: { count: 7 } });
+    const body = JSON.stringify({ model: 'demo-chat', messages: [{ role: 'user', content: 'hi' }] });
+    const path = '/llm/v1/messages/count_tokens';
+    await world.send('count', { method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
+    const spans = await world.receiver.spansOf('count', 2);
+    expect(spans.map(({ name }) => name)).toEqual([`POST ${path}`, 'chat demo-chat']);
+    expect(world.engine.asides.at(-1)?.headers['traceparent']).toContain(`${String(spans[1]?.spanId)}-01`);
+  });
+
   it('a WebSocket continues the trace, and its spans last as long as it does', async () => {
     const { WebSocket } = await import('ws');
     const headers = { traceparent: parentField(), 'x-request-id': 'socket' };
@@ -263,6 +291,10 @@ describe('with tracing on', () => {
     await world.send('sampled', chatRequest());
     await world.receiver.spansOf('sampled', 3);
     expect(world.receiver.spans.some(({ attributes }) => attributes['gateway.request_id'] === 'unsampled')).toBe(false);
+  });
+
+  it("loads OpenTelemetry's packages", async () => {
+    expect(await packagesLoaded(world.gateway)).toBeGreaterThan(20);
   });
 
   it('probes are not told of', async () => {
@@ -343,9 +375,13 @@ describe('a collector', () => {
 describe('with tracing off', () => {
   let world: TracedWorld;
   beforeAll(async () => {
-    world = await TracedWorld.start({}, false);
+    world = await TracedWorld.start(COUNTED, false);
   }, 60_000);
   afterAll(() => world.stop());
+
+  it('nothing that makes or sends spans is loaded', async () => {
+    expect(await packagesLoaded(world.gateway)).toBe(0);
+  });
 
   it("the caller's fields go to the engine as they came, and no collector hears of it", async () => {
     await world.send('off', chatRequest(), { traceparent: parentField(), tracestate: 'a=1' });

@@ -44,9 +44,10 @@ export class Relay {
    */
   async send(slot: Slot, to: Destination, call: EngineCall, exchange: Exchange, rendering: Rendering): Promise<void> {
     for (;;) {
-      exchange.record.endpoint = slot.endpoint?.id;
+      const { endpoint } = slot;
+      exchange.record.endpoint = endpoint?.id;
       try {
-        const crossing = { slot, target: { ...to, endpoint: slot.endpoint }, call, exchange, rendering };
+        const crossing = { slot, target: { ...to, endpoint }, call, exchange, rendering };
         await new Promise<void>((resolve, reject) => new Passage(this.engines, crossing, resolve, reject).start());
         return;
       } catch (error) {

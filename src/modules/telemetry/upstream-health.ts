@@ -8,8 +8,8 @@ import { registerLive, type LiveValue } from './tallies.js';
 const REQUEST_SPEAKS_MS = 30_000;
 
 interface LastRequest {
-  readonly worked: boolean;
-  readonly atMs: number;
+  worked: boolean;
+  atMs: number;
 }
 
 /** Whether the upstreams work, as their last probe or request tells. */
@@ -26,7 +26,13 @@ export class UpstreamHealth {
   note(upstream: string, outcome: UpstreamOutcome): void {
     if (outcome === 'cancelled') return;
     const worked = outcome === 'ok' || outcome === 'client_error';
-    this.#last.set(upstream, { worked, atMs: this.clock.now() });
+    const last = this.#last.get(upstream);
+    const atMs = this.clock.now();
+    if (last === undefined) this.#last.set(upstream, { worked, atMs });
+    else {
+      last.worked = worked;
+      last.atMs = atMs;
+    }
   }
 
   /** undefined: nobody has asked it anything yet. */
