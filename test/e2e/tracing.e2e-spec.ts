@@ -341,7 +341,8 @@ describe('a collector', () => {
     await world.receiver.stop();
     const before = performance.now();
     expect(await world.gateway.stop()).toEqual({ code: 0, signal: null });
-    expect(performance.now() - before).toBeLessThan(7000);
+    expect(performance.now() - before).toBeLessThan(8000);
+    expect(told('traces cannot be exported, and are lost meanwhile')).toHaveLength(1);
   });
 
   it.each([
@@ -354,6 +355,8 @@ describe('a collector', () => {
     expect(world.engine.lastRequest?.headers['traceparent']).toContain(engineSees);
     await world.gateway.stop();
     expect(world.receiver.heads).toEqual([]);
+    const said = told('tracing is on in the configuration, and switched off by the OTEL_* variables');
+    expect(said).toHaveLength('OTEL_TRACES_SAMPLER' in env ? 0 : 1);
   });
 
   it('is asked for at the address of the traces alone, and what cannot be done is said', async () => {

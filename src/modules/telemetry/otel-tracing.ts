@@ -36,8 +36,8 @@ import { readOtelEnvironment, type OtelEnvironment } from './otel-environment.js
 import type { Tracing } from './tracing.js';
 import { WatchedExporter } from './watched-exporter.js';
 
-/** How long the end of the process waits for a collector that may not be there. */
-const LAST_FLUSH_MS = 3000;
+/** How long the end of the process waits for a collector that may not be there: until its last export has given up. */
+const LAST_FLUSH_MS = 4000;
 const SERVICE = 'gateway';
 const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
 
@@ -51,7 +51,9 @@ export function openTracing(places: UpstreamPlaces, log: OperatorLog): Tracing |
   // eslint-disable-next-line no-restricted-properties
   const environment = readOtelEnvironment(process.env);
   for (const warning of environment.warnings) log.warn({}, warning);
-  return environment.disabled ? undefined : new OtelTracing(environment, places, log);
+  if (!environment.disabled) return new OtelTracing(environment, places, log);
+  log.info({}, 'tracing is on in the configuration, and switched off by the OTEL_* variables');
+  return undefined;
 }
 
 /** Makes spans of closed records, whose ids were given out when the requests came in. */

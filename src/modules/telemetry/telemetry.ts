@@ -27,9 +27,9 @@ export class Telemetry {
   readonly take = (record: RequestRecord): void => {
     try {
       this.metrics.count(record);
-      this.tracing?.take(record);
       if (this.log.isLevelEnabled(requestLevel(record))) this.writer.write(requestLine(record, Date.now()));
       if (record.problem === 'internal') this.#logFault(record);
+      this.tracing?.take(record);
     } catch (error) {
       this.log.error({ request_id: record.requestId, stack: stackOf(error) }, 'a request could not be recorded');
     }
