@@ -104,7 +104,7 @@ export class Exchange implements Beating {
 
   /** What an engine may see of this request's fields. */
   engineHeaders(): string[] {
-    return engineRequestHeaders(this.request.headers, this.peer, this.requestId);
+    return engineRequestHeaders(this.request.headers, this.peer, this.record);
   }
 
   /** The whole body, within the cap. Rejects with a GatewayProblem, or ClientGone. */

@@ -7,6 +7,7 @@ import { showBudgets } from './budget-metrics.js';
 import { showEngines } from './engine-metrics.js';
 import { Metrics } from './metrics.js';
 import { showPools } from './pool-metrics.js';
+import { UpstreamHealth } from './upstream-health.js';
 import { pageFrom, RULES, WorkerPages } from './worker-pages.js';
 
 const metric = (
@@ -71,7 +72,7 @@ describe('the pages of several workers', () => {
     const registry = new Registry();
     const clock = new FakeClock();
     const budgets = new Budgets({ windowMs: 60_000, default: { requests: 1, tokens: 1 }, tenants: [] }, 1, clock);
-    new Metrics(registry);
+    new Metrics(registry, new UpstreamHealth([], () => [], clock));
     showPools(registry, () => []);
     showBudgets(registry, budgets);
     const totals = { faults: {}, staleCount: 0 };
