@@ -42,6 +42,8 @@ export class RequestRecord {
   /** Endpoints that refused the connection before another one was asked. */
   refusedBefore = 0;
   clientGone = false;
+  /** How long its body was waited for. */
+  uploadMs = 0;
   /** When it asked for a place. */
   queuedAt: number | undefined;
   queuedMs = 0;

@@ -33,9 +33,22 @@ describe('Metrics', () => {
     expect(findSample(page, 'client_disconnects_total', { phase: 'head' })).toBe(1);
   });
 
-  it('leaves queue and upstream out of the time that is its own', async () => {
-    const page = await pageAfter({ queuedAt: 10, queuedMs: 40, dispatchedAt: 50, upstreamEndedAt: 90 });
-    expect(findSample(page, 'gateway_overhead_seconds_sum')).toBeCloseTo(0.02);
+  it('counts one that went back to the queue and waits there in vain as turned away, and not as admitted', async () => {
+    const again = { phase: 'queued', queuedAt: 30, dispatchedAt: 20, upstreamOutcome: 'refused' } as const;
+    const page = await pageAfter({ ...again, problem: 'queue-timeout' });
+    expect(findSample(page, 'admission_rejected_total', { band: 'gold', reason: 'queue_timeout' })).toBe(1);
+    expect(page).not.toContain('admission_wait_seconds_count');
+  });
+
+  it("counts as turned away by admission only what is admission's to refuse", async () => {
+    const page = await pageAfter({ phase: 'queued', queuedAt: 10, problem: 'upstream-unreachable' });
+    expect(page).not.toMatch(/^admission_rejected_total/m);
+    expect(findSample(page, 'http_rejected_total', { reason: 'upstream_unreachable' })).toBe(1);
+  });
+
+  it('leaves upload, queue and upstream out of the time that is its own', async () => {
+    const page = await pageAfter({ uploadMs: 5, queuedAt: 10, queuedMs: 40, dispatchedAt: 50, upstreamEndedAt: 90 });
+    expect(findSample(page, 'gateway_overhead_seconds_sum')).toBeCloseTo(0.015);
     expect(findSample(page, 'admission_wait_seconds_sum', { band: 'gold' })).toBeCloseTo(0.04);
   });
 });

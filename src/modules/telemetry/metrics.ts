@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { reasonOf } from '../../common/problem/problems.js';
+import { reasonOf, type ProblemCode } from '../../common/problem/problems.js';
 import type { Phase, RequestRecord } from '../../common/request-record.js';
 import { registerCounter, registerHistogram, type CounterCell, type HistogramCell } from './tallies.js';
 import { showHealth, type UpstreamHealth } from './upstream-health.js';
@@ -12,6 +12,15 @@ const LEFT_IN: Record<Phase, string> = {
   streaming: 'stream',
   done: 'stream',
 };
+
+/** Why admission turns somebody away. */
+const REFUSALS: ReadonlySet<ProblemCode> = new Set(['queue-full', 'engine-saturated', 'queue-timeout', 'draining']);
+
+/** Why one that waited for its place got none. undefined: for a reason that is not admission's. */
+function refusalOf({ clientGone, problem }: RequestRecord): string | undefined {
+  if (clientGone) return 'cancelled';
+  return problem !== undefined && REFUSALS.has(problem) ? reasonOf(problem) : undefined;
+}
 
 /** The status under which a request is counted: a client that left without an answer is 499. */
 export const countedStatus = (record: RequestRecord): number => (record.status === 0 ? 499 : record.status);
@@ -111,21 +120,22 @@ export class Metrics {
       this.health.note(upstream, outcome);
     }
     if (dispatchedAt === undefined || upstreamEndedAt === undefined) return;
-    const own = record.endedAt - record.arrivedAt - record.queuedMs - (upstreamEndedAt - dispatchedAt);
+    const elsewhere = record.uploadMs + record.queuedMs + (upstreamEndedAt - dispatchedAt);
+    const own = record.endedAt - record.arrivedAt - elsewhere;
     cells.overhead.observe(Math.max(0, own) / 1000);
   }
 
   #countAdmission(record: RequestRecord): void {
-    const { upstream, problem } = record;
+    const { upstream } = record;
     const band = record.principal?.band;
     if (band === undefined) return;
     if (record.parked) this.#parked.cell(upstream, band).add(1);
     if (record.queuedAt === undefined) return;
-    if (record.dispatchedAt !== undefined) this.#wait.cell(upstream, band).observe(record.queuedMs / 1000);
-    else if (record.phase === 'queued') {
-      const reason = record.clientGone ? 'cancelled' : problem === undefined ? undefined : reasonOf(problem);
+    // It may have been dispatched before, to an endpoint that refused it.
+    if (record.phase === 'queued') {
+      const reason = refusalOf(record);
       if (reason !== undefined) this.#admissionRejected.cell(upstream, band, reason).add(1);
-    }
+    } else if (record.dispatchedAt !== undefined) this.#wait.cell(upstream, band).observe(record.queuedMs / 1000);
   }
 
   #countTokens(record: RequestRecord): void {

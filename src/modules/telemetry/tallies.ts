@@ -133,6 +133,8 @@ export class HistogramTally extends Tally<HistogramCell> {
 export interface LiveValue {
   readonly labels: Record<string, string>;
   readonly value: number;
+  /** When it was learnt, on the machine's clock: of several processes the last one to learn it is right. */
+  readonly atMs?: number;
 }
 
 /** A metric that is read where it lives: a series whose subject has gone is gone with it. */

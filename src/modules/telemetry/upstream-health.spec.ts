@@ -38,7 +38,7 @@ describe('UpstreamHealth', () => {
   });
 
   it('believes probes, and whatever came later', () => {
-    expect(world(endpoint('healthy', 0)).read()).toEqual([{ labels: { upstream: 'engine' }, value: 1 }]);
+    expect(world(endpoint('healthy', 0)).read()).toMatchObject([{ labels: { upstream: 'engine' }, value: 1 }]);
     expect(world(endpoint('stale', 0)).isUp('engine')).toBe(false);
     const health = world(endpoint('healthy', clock.now() + 1));
     health.note('engine', 'reset');
@@ -46,6 +46,17 @@ describe('UpstreamHealth', () => {
     clock.advance(2);
     health.note('engine', 'reset');
     expect(health.isUp('engine')).toBe(false);
+  });
+
+  it('says when it has learnt it, so that of several processes the last to learn is believed', () => {
+    const atMs = (health: UpstreamHealth): number => health.read()[0]?.atMs ?? NaN;
+    const asked = world(endpoint('unobserved'));
+    asked.note('engine', 'reset');
+    const [probedBefore, probedAfter] = [clock.now() - 5, clock.now() + 5].map((at) => world(endpoint('healthy', at)));
+    if (probedBefore === undefined || probedAfter === undefined) throw new Error('two were made');
+    expect(atMs(probedBefore)).toBeLessThan(atMs(asked));
+    expect(atMs(asked)).toBeLessThan(atMs(probedAfter));
+    expect(atMs(world(endpoint('stale')))).toBe(0);
   });
 
   it('one endpoint of several is enough', () => {

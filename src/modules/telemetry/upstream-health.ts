@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../../common/clock.js';
 import type { UpstreamOutcome } from '../../common/request-record.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
+import { machineOffsetMs } from '../workers/machine-time.js';
 import { registerLive, type LiveValue } from './tallies.js';
 
 /** So long a request that worked speaks for an upstream whose probes fail: its page may be what is broken. */
@@ -10,6 +11,13 @@ const REQUEST_SPEAKS_MS = 30_000;
 interface LastRequest {
   worked: boolean;
   atMs: number;
+}
+
+/** What is known of an upstream, and since when. */
+interface Verdict {
+  readonly up: boolean;
+  /** undefined: probes fail, and no request says otherwise; one that does so elsewhere is right. */
+  readonly atMs: number | undefined;
 }
 
 /** Whether the upstreams work, as their last probe or request tells. */
@@ -37,20 +45,27 @@ export class UpstreamHealth {
 
   /** undefined: nobody has asked it anything yet. */
   isUp(upstream: string): boolean | undefined {
-    const request = this.#last.get(upstream);
-    const endpoints = this.endpoints(upstream);
-    const probed = endpoints.filter(({ state }) => state === 'healthy' || state === 'late');
-    const probedAtMs = Math.max(...probed.map(({ snapshot }) => snapshot?.takenAtMs ?? -Infinity));
-    if (request !== undefined && request.atMs > probedAtMs && !this.#isOld(request, endpoints)) return request.worked;
-    if (probed.length > 0) return true;
-    return endpoints.some(({ state }) => state === 'stale') ? false : undefined;
+    return this.#verdict(upstream)?.up;
   }
 
   read(): LiveValue[] {
     return this.upstreams.flatMap((upstream) => {
-      const up = this.isUp(upstream);
-      return up === undefined ? [] : [{ labels: { upstream }, value: up ? 1 : 0 }];
+      const verdict = this.#verdict(upstream);
+      if (verdict === undefined) return [];
+      const atMs = verdict.atMs === undefined ? 0 : verdict.atMs + machineOffsetMs;
+      return [{ labels: { upstream }, value: verdict.up ? 1 : 0, atMs }];
     });
+  }
+
+  #verdict(upstream: string): Verdict | undefined {
+    const request = this.#last.get(upstream);
+    const endpoints = this.endpoints(upstream);
+    const probed = endpoints.filter(({ state }) => state === 'healthy' || state === 'late');
+    const probedAtMs = Math.max(...probed.map(({ snapshot }) => snapshot?.takenAtMs ?? -Infinity));
+    if (request !== undefined && request.atMs > probedAtMs && !this.#isOld(request, endpoints))
+      return { up: request.worked, atMs: request.atMs };
+    if (probed.length > 0) return { up: true, atMs: probedAtMs };
+    return endpoints.some(({ state }) => state === 'stale') ? { up: false, atMs: undefined } : undefined;
   }
 
   /** Newer probes have failed. */
