@@ -3,6 +3,7 @@ import { SERIES, type SeriesName } from '../../src/modules/telemetry/series.js';
 import { FAST } from '../../src/sim/core/profiles.js';
 import { startVllm, type VllmServer } from '../../src/sim/vllm.js';
 import { CHAT_ANSWER, chatRequest, DONE_EVENT, deltaEvent, FINISH_EVENT, streamRequest } from '../support/chat-wire.js';
+import { IdentityWorld } from '../support/identity-world.js';
 import { findSample, parseSamples, type Labels } from '../support/metric-samples.js';
 import { RawConnection, requestBytes, sendRaw, type RawResponse, type RequestParts } from '../support/raw-client.js';
 import { ScriptedEngine } from '../support/scripted-engine.js';
@@ -11,15 +12,7 @@ import { startGateway, type RunningGateway } from '../support/start-gateway.js';
 
 import.meta.jest.setTimeout(15_000);
 
-/** Counted where identity, budgets and the shared store are, and driven by their tests. */
-const ELSEWHERE: ReadonlySet<string> = new Set([
-  'admission_store_degraded',
-  'auth_rejected_total',
-  'jwks_refresh_total',
-  'budget_rejected_total',
-  'budget_store_up',
-]);
-const DRIVEN = Object.keys(SERIES).filter((name): name is SeriesName => !ELSEWHERE.has(name));
+const ALL = Object.keys(SERIES) as SeriesName[];
 
 const OBSERVE = {
   path: '/metrics',
@@ -38,7 +31,10 @@ const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 let sim: VllmServer;
 let engine: ScriptedEngine;
 let gateway: RunningGateway;
+let guarded: IdentityWorld;
 let page = '';
+/** Of the gateway that knows who calls. */
+let guardedPage = '';
 
 const send = (request: RequestParts): Promise<RawResponse> => sendRaw(gateway.port, request);
 const inBand = (request: RequestParts, band: string): RequestParts => ({
@@ -49,6 +45,7 @@ const hold = (ms: number) => ({
   headers: { 'content-type': 'application/json' },
   script: [{ delayMs: ms }, { write: CHAT_ANSWER }, { end: true as const }],
 });
+const pages = (): string => `${page}\n${guardedPage}`;
 const valueOf = (name: SeriesName, labels: Labels): number | undefined => findSample(page, name, labels);
 
 /** Everything that can happen to requests, once. */
@@ -94,6 +91,13 @@ async function leave(): Promise<void> {
   await engine.sawAbort();
 }
 
+/** Behind a provider of tokens: somebody without one, somebody within a budget, and beyond it. */
+async function askWithTokens(): Promise<void> {
+  const token = await guarded.identity.token('svc-chat');
+  const answers = [await guarded.chat(undefined), await guarded.chat(token), await guarded.chat(token)];
+  expect(answers.map(({ status }) => status)).toEqual([401, 200, 429]);
+}
+
 beforeAll(async () => {
   sim = await startVllm({ models: ['reasoning'], profile: FAST });
   engine = await ScriptedEngine.start(ANSWER);
@@ -118,28 +122,29 @@ beforeAll(async () => {
       ],
     },
   });
-  await drive();
+  guarded = await IdentityWorld.start({ budgets: { default: { requests: 1, tokens: 1_000_000 } } });
+  await Promise.all([drive(), askWithTokens()]);
   await delay(400);
-  page = await gateway.metrics();
+  [page, guardedPage] = await Promise.all([gateway.metrics(), guarded.edge.gateway.metrics()]);
 }, 60_000);
 
 afterAll(async () => {
-  await gateway.stop();
+  await Promise.all([gateway.stop(), guarded.stop()]);
   await Promise.all([engine.stop(), sim.close()]);
 });
 
 describe('the page of metrics', () => {
-  it.each(DRIVEN)('has %s as it is defined', (name) => {
+  it.each(ALL)('has %s as it is defined', (name) => {
     const { type, help, labels } = SERIES[name];
-    expect(page).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+    expect(pages()).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
     const sample = type === 'histogram' ? `${name}_count` : name;
-    const found = parseSamples(page).filter((each) => each.name === sample);
+    const found = parseSamples(pages()).filter((each) => each.name === sample);
     expect(found.length).toBeGreaterThan(0);
     for (const each of found) expect(Object.keys(each.labels).sort()).toEqual([...labels].sort());
   });
 
   it('has no series of the gateway that the list does not define', () => {
-    const shown = [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+    const shown = [...pages().matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
     expect(shown.filter((name) => !/^(process|nodejs)_/.test(name) && !(name in SERIES))).toEqual([]);
   });
 
@@ -170,8 +175,19 @@ describe('the page of metrics', () => {
     ['engine_state_stale_total', { upstream: 'dead' }, 1],
     ['observer_degraded', { upstream: 'dead' }, 1],
     ['observer_degraded', { upstream: 'sim' }, 0],
+    ['budget_store_up', {}, 1],
+    ['admission_store_degraded', {}, 0],
   ])('counts %s %j', (name, labels, value) => {
     expect(valueOf(name, labels)).toBe(value);
+  });
+
+  it.each<[SeriesName, Labels, number]>([
+    ['auth_rejected_total', { reason: 'missing' }, 1],
+    ['jwks_refresh_total', { outcome: 'ok' }, 1],
+    ['budget_rejected_total', { kind: 'requests' }, 1],
+    ['budget_rejected_total', { kind: 'tokens' }, 0],
+  ])('counts, where callers are known, %s %j', (name, labels, value) => {
+    expect(findSample(guardedPage, name, labels)).toBe(value);
   });
 
   it('counts what takes time in seconds', () => {

@@ -1,84 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CHAT_ANSWER, chatRequest, streamRequest, deltaEvent, FINISH_EVENT, DONE_EVENT } from '../support/chat-wire.js';
 import { OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.js';
-import { sendRaw, type RequestParts } from '../support/raw-client.js';
-import { ScriptedEngine } from '../support/scripted-engine.js';
-import { SocketUpstream } from '../support/socket-upstream.js';
+import type { RequestParts } from '../support/raw-client.js';
 import { eventually } from '../support/socket-world.js';
-import { startGateway, type RunningGateway } from '../support/start-gateway.js';
+import type { RunningGateway } from '../support/start-gateway.js';
+import { CALLER, JSON_ANSWER, named, parentField, tellOf, TRACE, TracedWorld } from '../support/traced-world.js';
 
 import.meta.jest.setTimeout(15_000);
 
-const TRACE = '0af7651916cd43dd8448eb211c80319c';
-const CALLER = 'b7ad6b7169203331';
 const SECRET = 'nobody-may-read-this';
 
 const INTERNAL = 1;
 const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
-
-const JSON_ANSWER = { body: JSON.parse(CHAT_ANSWER) as unknown };
-
-/** The request with an id of its own and further fields. */
-const withFields = (request: RequestParts, fields: Readonly<Record<string, string>>): RequestParts => ({
-  ...request,
-  headers: { ...(request.headers as Record<string, string>), ...fields },
-});
-
-const parentField = (spanId = CALLER, flags = '01'): string => `00-${TRACE}-${spanId}-${flags}`;
-
-/** What tests of one process share: a collector, an engine, a socket upstream, and a gateway between them. */
-class TracedWorld {
-  private constructor(
-    readonly receiver: OtlpReceiver,
-    readonly engine: ScriptedEngine,
-    readonly sockets: SocketUpstream,
-    readonly gateway: RunningGateway,
-  ) {}
-
-  static async start(env: Readonly<Record<string, string>> = {}, tracing = true): Promise<TracedWorld> {
-    const receiver = await OtlpReceiver.start();
-    const engine = await ScriptedEngine.start(JSON_ANSWER);
-    const sockets = await SocketUpstream.start();
-    const gateway = await startGateway(
-      {
-        upstreams: [
-          { name: 'engine', url: engine.url, engine: 'vllm', slots: { limit: 1, perEndpoint: 1 } },
-          { name: 'plain', url: engine.url, engine: 'http' },
-          { name: 'console', url: sockets.url, engine: 'http' },
-          { name: 'dead', url: 'http://127.0.0.1:9', engine: 'vllm' },
-        ],
-        models: [
-          { id: 'demo-chat', upstream: 'engine', operations: ['chat', 'completions'] },
-          { id: 'demo-dead', upstream: 'dead', operations: ['chat'] },
-        ],
-        proxies: [
-          { prefix: '/plain', upstream: 'plain', methods: ['GET', 'POST'] },
-          { prefix: '/console', upstream: 'console', websocket: true },
-        ],
-        telemetry: { tracing },
-      },
-      { env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '50', ...env } },
-    );
-    return new TracedWorld(receiver, engine, sockets, gateway);
-  }
-
-  async stop(): Promise<void> {
-    await this.gateway.stop();
-    await Promise.all([this.engine.stop(), this.sockets.stop(), this.receiver.stop()]);
-  }
-
-  async send(id: string, request: RequestParts, fields: Readonly<Record<string, string>> = {}) {
-    return sendRaw(this.gateway.port, withFields(request, { 'x-request-id': id, ...fields }));
-  }
-
-  async line(id: string): Promise<unknown> {
-    const find = () => this.gateway.logs().find(({ request_id }) => request_id === id);
-    await eventually(() => find() !== undefined);
-    return find();
-  }
-}
 
 /** Inside the gateway: on SIGUSR2 it says how many files of OpenTelemetry it has loaded, but for the API that prom-client names. */
 const COUNTER = `
@@ -97,21 +32,47 @@ async function packagesLoaded(gateway: RunningGateway): Promise<unknown> {
   return find()?.['files'];
 }
 
-const named = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
-  const found = spans.find((span) => span.name === name);
-  if (found === undefined) throw new Error(`no span ${name} among ${spans.map((span) => span.name).join(', ')}`);
-  return found;
+const MESSAGES = '/llm/v1/messages';
+const RESPONSES = '/v1/responses';
+const user = { role: 'user', content: 'hi' };
+const messages = (model: string) => ({ model, max_tokens: 5, messages: [user] });
+const CHAT = {
+  ...JSON.parse(CHAT_ANSWER),
+  usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+} as unknown;
+const COMPLETION = { id: 'c', object: 'text_completion', created: 1, model: 'm', choices: [{ index: 0, text: 'a' }] };
+const VECTORS = { object: 'list', model: 'm', data: [{ object: 'embedding', index: 0, embedding: [0.5] }] };
+const RANKS = { results: [{ index: 0, relevance_score: 0.5 }] };
+const used = { input_tokens: 3, output_tokens: 4 };
+const MESSAGE = {
+  ...{ id: 'm', type: 'message', role: 'assistant', model: 'demo-native', stop_reason: 'end_turn', usage: used },
+  content: [{ type: 'text', text: 'hello' }],
 };
+const RESPONSE = { id: 'r', object: 'response', status: 'completed', model: 'demo-native', output: [], usage: used };
+
+/** Every other way to an engine: what is asked, under which name the call is told, and what the engine answers. */
+// prettier-ignore
+const EVERY_WAY = [
+  { path: '/v1/completions', dialect: 'openai', name: 'text_completion demo-chat', body: { model: 'demo-chat', prompt: 'hi' }, answer: COMPLETION },
+  { path: '/v1/embeddings', dialect: 'openai', name: 'embeddings demo-chat', body: { model: 'demo-chat', input: 'hi' }, answer: VECTORS },
+  { path: '/v1/rerank', dialect: 'openai', name: 'rerank demo-chat', body: { model: 'demo-chat', query: 'hi', documents: ['a'] }, answer: RANKS },
+  { path: MESSAGES, dialect: 'anthropic', name: 'chat demo-chat', body: messages('demo-chat'), answer: CHAT },
+  { path: MESSAGES, dialect: 'anthropic', name: 'chat demo-native', body: messages('demo-native'), answer: MESSAGE },
+  { path: RESPONSES, dialect: 'responses', name: 'chat demo-chat', body: { model: 'demo-chat', input: 'hi' }, answer: CHAT },
+  { path: RESPONSES, dialect: 'responses', name: 'chat demo-native', body: { model: 'demo-native', input: 'hi' }, answer: RESPONSE },
+];
 
 describe('with tracing on', () => {
   let world: TracedWorld;
 
   beforeAll(async () => {
     world = await TracedWorld.start({
-      OTEL_SERVICE_NAME: 'edge',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=abc',
-      ...COUNTED,
+      env: {
+        OTEL_SERVICE_NAME: 'edge',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=abc',
+        ...COUNTED,
+      },
     });
   }, 60_000);
   afterAll(() => world.stop());
@@ -239,6 +200,31 @@ describe('with tracing on', () => {
     expect(named(theirs, 'chat demo-chat')).toMatchObject({ status: ERROR, attributes: { 'error.type': '500' } });
   });
 
+  it.each(EVERY_WAY)('goes on through $dialect $path to $name', async ({ path, dialect, name, body, answer }) => {
+    await world.engine.play({ body: answer });
+    const id = `${path}-${name}`.replace(/[^a-z0-9]+/g, '-');
+    const request = {
+      method: 'POST',
+      path,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+    expect((await world.send(id, request, { traceparent: parentField() })).status).toBe(200);
+    const spans = await world.receiver.spansOf(id, 3);
+    const call = named(spans, name);
+    expect(world.engine.lastRequest?.headers['traceparent']).toBe(`00-${TRACE}-${call.spanId}-01`);
+    expect(named(spans, `POST ${path}`)).toMatchObject({
+      parentSpanId: CALLER,
+      attributes: { 'gateway.dialect': dialect, 'http.route': path },
+    });
+    expect(call.attributes).toMatchObject({
+      'gen_ai.operation.name': name.split(' ')[0],
+      'gen_ai.request.model': body.model,
+      ...(dialect !== 'openai' && { 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 4 }),
+    });
+    expect(await world.line(id)).toMatchObject({ trace_id: TRACE, dialect });
+  });
+
   it('a prefix continues the trace, with one traceparent only', async () => {
     const request: RequestParts = { method: 'POST', path: '/plain/x?secret=1', body: '{}', headers: {} };
     await world.send('prefix', request, { traceparent: parentField(), tracestate: 'a=1', TraceParent: parentField() });
@@ -328,7 +314,7 @@ describe('a collector', () => {
   });
 
   it('gets what is left when the gateway ends', async () => {
-    world = await TracedWorld.start({ OTEL_BSP_SCHEDULE_DELAY: '600000' });
+    world = await TracedWorld.start({ env: { OTEL_BSP_SCHEDULE_DELAY: '600000' } });
     await world.send('last', chatRequest());
     expect(world.receiver.spans).toEqual([]);
     expect(await world.gateway.stop()).toEqual({ code: 0, signal: null });
@@ -336,7 +322,7 @@ describe('a collector', () => {
   });
 
   it('that is not there does not hold up the end', async () => {
-    world = await TracedWorld.start({ OTEL_BSP_SCHEDULE_DELAY: '600000' });
+    world = await TracedWorld.start({ env: { OTEL_BSP_SCHEDULE_DELAY: '600000' } });
     await world.send('lost', chatRequest());
     await world.receiver.stop();
     const before = performance.now();
@@ -347,10 +333,9 @@ describe('a collector', () => {
 
   it.each([
     [{ OTEL_SDK_DISABLED: 'true' }, parentField()],
-    [{ OTEL_TRACES_EXPORTER: 'none' }, parentField()],
     [{ OTEL_TRACES_SAMPLER: 'always_off' }, `00-${TRACE}-`],
   ])('gets nothing with %j', async (env, engineSees) => {
-    world = await TracedWorld.start(env);
+    world = await TracedWorld.start({ env });
     await world.send('quiet', chatRequest(), { traceparent: parentField() });
     expect(world.engine.lastRequest?.headers['traceparent']).toContain(engineSees);
     await world.gateway.stop();
@@ -362,9 +347,11 @@ describe('a collector', () => {
   it('is asked for at the address of the traces alone, and what cannot be done is said', async () => {
     const receiver = await OtlpReceiver.start();
     world = await TracedWorld.start({
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/mine`,
-      OTEL_TRACES_SAMPLER: 'sometimes',
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      env: {
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/mine`,
+        OTEL_TRACES_SAMPLER: 'sometimes',
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      },
     });
     await world.send('elsewhere', chatRequest());
     await receiver.spansOf('elsewhere', 3);
@@ -375,10 +362,38 @@ describe('a collector', () => {
   });
 });
 
+describe('with several workers', () => {
+  const WORKERS = 2;
+  const MOST_ROUNDS = 10;
+
+  it('each sends spans of its own, and what is left of them at its end', async () => {
+    const env = { OTEL_BSP_SCHEDULE_DELAY: '600000' };
+    await using world = await TracedWorld.start({ env, server: { workers: WORKERS } });
+    const ids: string[] = [];
+    const workers = new Set<unknown>();
+    for (let round = 0; round < MOST_ROUNDS && workers.size < WORKERS; round += 1) {
+      const some = Array.from({ length: 8 }, (_, at) => `worker-${String(round)}-${String(at)}`);
+      await Promise.all(some.map((id) => world.send(id, chatRequest(), { traceparent: parentField() })));
+      for (const id of some) workers.add((await world.line(id))['worker']);
+      ids.push(...some);
+    }
+    expect(workers).toEqual(new Set([1, 2]));
+    expect(world.receiver.spans).toEqual([]);
+    expect(await world.gateway.stop()).toEqual({ code: 0, signal: null });
+    const { spans } = world.receiver;
+    const servers = spans.filter(({ kind }) => kind === SERVER);
+    expect(servers.map(({ attributes }) => attributes['gateway.request_id']).sort()).toEqual([...ids].sort());
+    expect(new Set(servers.map(({ resource }) => resource['service.instance.id'])).size).toBe(WORKERS);
+    expect(spans).toHaveLength(3 * ids.length);
+    expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length);
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]));
+  });
+});
+
 describe('with tracing off', () => {
   let world: TracedWorld;
   beforeAll(async () => {
-    world = await TracedWorld.start(COUNTED, false);
+    world = await TracedWorld.start({ env: COUNTED, tracing: false });
   }, 60_000);
   afterAll(() => world.stop());
 
@@ -396,15 +411,3 @@ describe('with tracing off', () => {
     expect(world.receiver.heads).toEqual([]);
   });
 });
-
-/** Tells the collector of a span that somebody else than the gateway has. */
-async function tellOf(
-  receiver: OtlpReceiver,
-  span: Pick<ReceivedSpan, 'name' | 'spanId' | 'parentSpanId'>,
-  traceId = TRACE,
-): Promise<void> {
-  const times = { startTimeUnixNano: '1', endTimeUnixNano: '2' };
-  const whole = { ...span, traceId, kind: CLIENT, ...times, status: { code: 0 }, attributes: [] };
-  const body = { resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ spans: [whole] }] }] };
-  await fetch(`${receiver.url}/v1/traces`, { method: 'POST', body: JSON.stringify(body) });
-}
