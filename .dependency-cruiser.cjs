@@ -78,6 +78,12 @@ const rules = [
     to: { path: '^src/scenarios/' },
   },
   {
+    name: 'monitoring-imports',
+    comment: 'dashboard and alerts are made of the list of series, and know nothing else of the gateway',
+    from: { path: '^src/monitoring/', pathNot: '\\.spec\\.ts$' },
+    to: { path: '^src/', pathNot: '^src/monitoring/|^src/modules/telemetry/series\\.ts$' },
+  },
+  {
     name: 'core-stays-home',
     comment: 'a core knows common and itself',
     from: { path: '^src/(modules|plugins)/([^/]+)/core/' },

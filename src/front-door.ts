@@ -7,6 +7,7 @@ import type { Operation } from './common/canonical/canonical-request.js';
 import { GatewayProblem, problemFrom } from './common/problem/gateway-problem.js';
 import { attachRecord, RequestRecord } from './common/request-record.js';
 import { plainAddress } from './common/networks.js';
+import { callerSpanIn, type RequestTrace, type TraceFields } from './common/request-trace.js';
 import type { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { ClientGone } from './modules/proxy/client-gone.js';
 import { attachExchange, Exchange, exchangeOf, type ExchangeContext } from './modules/proxy/exchange.js';
@@ -15,7 +16,6 @@ import type { Peer } from './common/networks.js';
 import type { WebSocketProxy } from './modules/proxy/websocket.js';
 import { writeRawProblem } from './raw-problem.js';
 
-const TRACEPARENT = /^[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** A path of the cutover from Kong. */
@@ -36,11 +36,8 @@ export interface FrontDoorParts {
   /** The path lies in a configured prefix, where percent encoding is checked further on. */
   readonly isProxied: (path: string) => boolean;
   readonly recorded: (record: RequestRecord) => void;
-}
-
-/** W3C Trace Context section 3.2: the trace that a caller's span belongs to, if it names one. */
-function traceIdIn(traceparent: string | string[] | undefined): string | undefined {
-  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+  /** undefined: tracing is off. */
+  readonly tracing: { begin(fields: TraceFields): RequestTrace } | undefined;
 }
 
 /** The fixed path of each operation; an alias is served as if it had been asked for. */
@@ -143,7 +140,8 @@ export class FrontDoor {
     const id = typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID();
     const record = new RequestRecord(id, parts.clock.now(), parts.recorded);
     record.method = request.method ?? '';
-    record.traceId = traceIdIn(request.headers.traceparent);
+    record.trace = parts.tracing?.begin(request.headers);
+    record.traceId = record.trace?.traceId ?? callerSpanIn(request.headers)?.traceId;
     attachRecord(request, record);
     const peer = this.#peerOf(request.socket);
     record.peerAddress = peer.address;

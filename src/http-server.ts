@@ -181,7 +181,7 @@ function openDoor(
   watch: ((record: RequestRecord) => void) | undefined,
 ): FrontDoor {
   const proxies = app.get(PrefixProxy);
-  const { take } = app.get(Telemetry);
+  const telemetry = app.get(Telemetry);
   return new FrontDoor({
     exchanges: {
       clock: systemClock,
@@ -198,11 +198,12 @@ function openDoor(
     isProxied: (path) => proxies.find(path) !== undefined,
     recorded:
       watch === undefined
-        ? take
+        ? telemetry.take
         : (record) => {
-            take(record);
+            telemetry.take(record);
             watch(record);
           },
+    tracing: telemetry.tracing,
   });
 }
 

@@ -33,7 +33,7 @@ async function runWorker(line: Line, { index, workers, text, file, env }: Beginn
   line.post(READY, { listen: gateway.addresses().listen });
   const code = await shutdown.ended;
   log.info({ code }, 'ended');
-  gateway.telemetry.end();
+  await gateway.telemetry.end();
   return code;
 }
 

@@ -37,6 +37,10 @@ const COMMANDS: Readonly<Record<string, { readonly help: string; readonly run: C
     help: 'schema [--write FILE]          print the JSON schema of the configuration',
     run: async (argv) => (await import('./schema.command.js')).schemaCommand(argv, env, out, err),
   },
+  dashboard: {
+    help: 'dashboard [--write FOLDER]     the Grafana dashboard; written, the alert rules too',
+    run: async (argv) => (await import('./dashboard.command.js')).dashboardCommand(argv, env, out, err),
+  },
   simulate: {
     help: 'simulate --engine KIND --listen HOST:PORT --models a,b   run a simulated engine',
     run: async (argv) => (await import('./simulate.command.js')).simulateCommand(argv, env, out, err),

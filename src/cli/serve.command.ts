@@ -42,6 +42,6 @@ export async function serve(loaded: LoadedConfig, listening: Listening = () => u
   endOnFaults(log, (kind) => shutdown.begin(kind, 1));
   const code = await shutdown.ended;
   log.info({ code }, 'ended');
-  gateway.telemetry.end();
+  await gateway.telemetry.end();
   return code;
 }

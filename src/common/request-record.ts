@@ -1,6 +1,7 @@
 import type { Usage } from './canonical/usage.js';
 import type { Principal } from './principal.js';
 import type { ProblemCode } from './problem/problems.js';
+import type { RequestTrace } from './request-trace.js';
 
 /** Where a request was when it ended. */
 export type Phase = 'head' | 'upload' | 'queued' | 'waiting' | 'streaming' | 'done';
@@ -23,15 +24,26 @@ export class RequestRecord {
   principal: Principal | undefined;
   /** The socket's other end, as text. */
   peerAddress = 'unknown';
+  /** The trace that it belongs to: the caller's, or one begun here. */
   traceId: string | undefined;
+  /** undefined: tracing is off. */
+  trace: RequestTrace | undefined;
   /** The status that the client got or, where it left first, 499. */
   status = 0;
   phase: Phase = 'head';
   problem: ProblemCode | undefined;
   /** Why, for the log only. */
   cause: unknown;
+  /** The address that it was sent to, as host:port. */
+  endpoint: string | undefined;
+  /** The status that the upstream answered with. */
+  upstreamStatus: number | undefined;
   upstreamOutcome: UpstreamOutcome | undefined;
+  /** Endpoints that refused the connection before another one was asked. */
+  refusedBefore = 0;
   clientGone = false;
+  /** How long its body was waited for. */
+  uploadMs = 0;
   /** When it asked for a place. */
   queuedAt: number | undefined;
   queuedMs = 0;
@@ -65,6 +77,20 @@ export class RequestRecord {
     if (ms < 1) return;
     this.queuedMs = ms;
     this.parked = true;
+  }
+
+  /** What it asks costs its upstream next to nothing: it waits for no place. */
+  needsNoPlace(): void {
+    this.phase = 'waiting';
+    this.queuedAt = undefined;
+  }
+
+  /** It goes to an endpoint; the one that it had been sent to before has refused the connection. */
+  sentTo(endpoint: string | undefined, now: number): void {
+    if (this.dispatchedAt !== undefined) this.refusedBefore += 1;
+    this.phase = 'waiting';
+    this.endpoint = endpoint;
+    this.dispatchedAt = now;
   }
 
   /** It ends, perhaps in the queue: then it has waited in vain. */

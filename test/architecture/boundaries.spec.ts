@@ -46,6 +46,7 @@ const PLANTS: readonly Plant[] = [
   plant('scenarios-imports', 'src/scenarios/a.ts', '../modules/auth/face.js'),
   plant('only-the-cli-runs-scenarios', 'src/modules/auth/e.ts', '../../scenarios/a.js'),
   plant('core-is-framework-free', 'src/scenarios/b.ts', 'undici'),
+  plant('monitoring-imports', 'src/monitoring/a.ts', '../modules/telemetry/face.js'),
   plant('core-stays-home', 'src/modules/auth/core/c.ts', '../face.js'),
   plant('front-door-only', 'src/modules/admission/b.ts', '../budgets/core/inner.js'),
   plant('front-door-only-from-outside', 'src/app.module.ts', './modules/budgets/core/inner.js'),

@@ -39,7 +39,14 @@ function configure(cluster: Cluster, from: string, to: string): void {
   data['gateway.yaml'] = text.replace(from, to);
 }
 
-const setEnv = ({ container }: Cluster, name: string, value: string): unknown => container.env?.push({ name, value });
+function setEnv({ container }: Cluster, name: string, value: string): void {
+  container.env = [...(container.env ?? []).filter((one) => one.name !== name), { name, value }];
+}
+
+function withoutEnv({ container }: Cluster, name: string): void {
+  expect(container.env?.some((one) => one.name === name)).toBe(true);
+  container.env = container.env?.filter((one) => one.name !== name) ?? [];
+}
 
 function withoutEgressTo(cluster: Cluster, namespace: string): void {
   const spec = policySpec(cluster);
@@ -207,6 +214,22 @@ const FAULTS: readonly Fault[] = [
     (c) => setEnv(c, 'OTEL_EXPORTER_OTLP_ENDPOINT', 'http://tempo.tracing:4318'),
     /call the collector at tempo/,
   ],
+  [
+    'callsAreAllowed',
+    'another collector of traces alone',
+    (c) => setEnv(c, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://tempo.tracing:4318/v1/traces'),
+    /call the collector at tempo/,
+  ],
+  [
+    'callsAreAllowed',
+    'traces to nowhere',
+    (c) => {
+      setEnv(c, 'TRACING_ENABLED', 'true');
+      withoutEnv(c, 'OTEL_EXPORTER_OTLP_ENDPOINT');
+    },
+    /call the collector at localhost:4318/,
+  ],
+  ['callsAreAllowed', 'no way to the collector', (c) => withoutEgressTo(c, 'opentelemetry-collector'), /the collector/],
   ['otherCallsAreNot', 'anything', (c) => policySpec(c).egress?.push({}), /call anything/],
   [
     'otherCallsAreNot',

@@ -58,6 +58,7 @@ export class AnthropicController {
     const prepared = await this.#prepare(exchange, 'count');
     using reservation = await this.admittance.reserveOne(exchange.caller);
     exchange.reserved(reservation);
+    exchange.record.needsNoPlace();
     const headers = headersOf(exchange, prepared.native);
     const context = this.problems.contextOf(exchange.requestId);
     const counted = await this.counter.count(prepared, headers, timeouts, exchange, context);

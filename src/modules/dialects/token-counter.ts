@@ -42,6 +42,11 @@ export class TokenCounter {
     if (question === undefined) return undefined;
     const path = native ? NATIVE_PATH : TOKENIZE_PATH;
     const call = { method: 'POST', path, headers, body: question };
-    return this.query.ask({ upstream: model.upstream, timeouts }, call, exchange);
+    const { record, clock } = exchange;
+    record.sentTo(undefined, clock.now());
+    const answer = await this.query.ask({ upstream: model.upstream, timeouts }, call, exchange);
+    record.upstreamEndedAt = clock.now();
+    record.upstreamStatus = answer?.status;
+    return answer;
   }
 }

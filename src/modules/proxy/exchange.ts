@@ -104,18 +104,20 @@ export class Exchange implements Beating {
 
   /** What an engine may see of this request's fields. */
   engineHeaders(): string[] {
-    return engineRequestHeaders(this.request.headers, this.peer, this.requestId);
+    return engineRequestHeaders(this.request.headers, this.peer, this.record);
   }
 
   /** The whole body, within the cap. Rejects with a GatewayProblem, or ClientGone. */
   async readBody(limitBytes: number): Promise<Buffer> {
     this.record.phase = 'upload';
     const limits: BodyLimits = { limitBytes, timeoutMs: this.context.bodyTimeoutMs };
+    const askedAt = this.clock.now();
     const reading = readBody(this.request, this.context.bodyMemory, limits, this.clock);
     if (this.request.headers.expect !== undefined && this.request.httpVersion === '1.1') this.response.writeContinue();
     const body = await reading;
     this.#heldBytes = body.heldBytes;
     this.record.requestBytes = body.bytes.length;
+    this.record.uploadMs = this.clock.now() - askedAt;
     return body.bytes;
   }
 

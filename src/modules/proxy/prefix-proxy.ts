@@ -58,7 +58,7 @@ export class PrefixProxy {
     requireIdentity(request.headers);
     const body = await exchange.readBody(proxy.maxBodyBytes);
     const offered = this.offered(proxy, request.rawHeaders);
-    const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, exchange.requestId, proxy.forward);
+    const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, record, proxy.forward);
     using reservation = await this.admittance.reserveOne(caller);
     exchange.reserved(reservation);
     const asked = { upstream: upstream.name, caller, reservation, request: undefined, contextLength: 0 };

@@ -98,8 +98,7 @@ class Passage implements EngineHandler {
   start(): void {
     const { exchange } = this;
     if (exchange.gone) return this.reject(new ClientGone());
-    exchange.record.phase = 'waiting';
-    exchange.record.dispatchedAt = exchange.clock.now();
+    exchange.record.sentTo(this.crossing.slot.endpoint?.id, exchange.clock.now());
     exchange.onLeave(() => this.#clientLeft());
     const { totalMs } = this.timeouts;
     if (totalMs !== undefined) this.#life = exchange.clock.after(totalMs, () => this.#tooLong());
@@ -120,6 +119,7 @@ class Passage implements EngineHandler {
       return;
     }
     this.#answered = true;
+    this.exchange.record.upstreamStatus = status;
     this.exchange.record.upstreamOutcome = outcomeOf(status);
     try {
       this.#mode = this.rendering.begin(status, headers);

@@ -29,10 +29,11 @@ export class WebSocketDialler {
    */
   async dial(slot: Slot, to: SocketDestination, client: Departing, record: RequestRecord): Promise<DialledSocket> {
     for (;;) {
-      record.phase = 'waiting';
-      record.dispatchedAt = this.clock.now();
+      record.sentTo(slot.endpoint?.id, this.clock.now());
       try {
-        return await dialWebSocket(this.#callFor(slot, to), client.signal, this.clock);
+        const dialled = await dialWebSocket(this.#callFor(slot, to), client.signal, this.clock);
+        record.upstreamStatus = 101;
+        return dialled;
       } catch (error) {
         record.upstreamEndedAt = this.clock.now();
         const { problem, outcome } = client.signal.aborted ? leftWith(error) : upstreamFailure(error, false);

@@ -100,6 +100,7 @@ export class WebSocketProxy {
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     using reservation = await this.admittance.reserveOne(caller);
     record.phase = 'queued';
+    record.queuedAt = this.clock.now();
     const asked = { upstream: proxy.upstream, caller, reservation, request: undefined, contextLength: 0 };
     using slot = await this.admittance.acquire(asked, client);
     record.waited(slot.waitedMs);
@@ -121,7 +122,7 @@ export class WebSocketProxy {
     const offered = { rawHeaders: this.proxies.offered(proxy, request.rawHeaders), headers: request.headers };
     return {
       target: upstreamTarget(target, pathOf(target), proxy),
-      fields: upgradeRequestFields(offered, peer, record.requestId, proxy.forward),
+      fields: upgradeRequestFields(offered, peer, record, proxy.forward),
       protocols,
       maxMessageBytes: proxy.maxBodyBytes,
       connectMs: proxy.timeouts.connectMs,

@@ -16,6 +16,7 @@ describe('requestLine', () => {
     const usage = { promptTokens: 12, completionTokens: 34, cachedTokens: 0, reasoningTokens: 0 };
     const principal = { tenant: 'acme', band: 'gold', scopes: undefined };
     const full = record({
+      traceId: '0af7651916cd43dd8448eb211c80319c',
       dialect: 'openai',
       model: 'reasoning',
       principal,
@@ -28,7 +29,7 @@ describe('requestLine', () => {
       usage,
     });
     expect(parsed(full)).toEqual({
-      level: 30, time: 7, request_id: 'req-1', route: '/v1/chat/completions', method: 'POST', dialect: 'openai', model: 'reasoning',
+      level: 30, time: 7, request_id: 'req-1', trace_id: '0af7651916cd43dd8448eb211c80319c', route: '/v1/chat/completions', method: 'POST', dialect: 'openai', model: 'reasoning',
       upstream: 'reasoning', tenant: 'acme', band: 'gold', status: 200, phase: 'done', outcome: 'ok', queue_ms: 12, ttft_ms: 501,
       duration_ms: 2500, request_bytes: 10, response_bytes: 20, prompt_tokens: 12, completion_tokens: 34, msg: 'request',
     }); // prettier-ignore

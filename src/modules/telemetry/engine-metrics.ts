@@ -1,7 +1,8 @@
 import type { Registry } from 'prom-client';
 import type { RoutingTable } from '../../common/config/routing-table.js';
 import type { Endpoint, EngineSnapshot, FaultCounts } from '../engine-observer/endpoint.js';
-import { LiveMetric, registerTally, type LiveValue } from './tallies.js';
+import type { CounterName, GaugeName } from './series.js';
+import { registerLive, type LiveValue } from './tallies.js';
 
 /** What is read of the engines. */
 export interface Engines {
@@ -27,25 +28,16 @@ export const observedModels = ({ upstreams, models }: RoutingTable): readonly Ob
 /** Shows the gateway's own reading of the engines, as it is when somebody reads. What is not known is not shown. */
 export function showEngines(registry: Registry, engines: Engines, observed: readonly ObservedModels[]): void {
   const all = new EngineSeries(registry, engines, observed);
-  all.byEndpoint('engine_requests_running', 'Requests in the batch', ({ snapshot }) => snapshot?.running);
-  all.byEndpoint('engine_requests_waiting', 'Requests queued in the engine', ({ snapshot }) => snapshot?.waiting);
-  all.byEndpoint('engine_kv_usage_ratio', 'KV memory in use', ({ snapshot }) => snapshot?.kvUsage);
-  all.byModel('vllm_requests_running', 'Requests in the batch, over all endpoints', (of) =>
-    sum(of.map(({ running }) => running)),
-  );
-  all.byModel('vllm_kv_usage_perc', 'KV memory in use, of the fullest endpoint', (of) =>
-    most(of.map(({ kvUsage }) => kvUsage)),
-  );
-  all.byUpstream('gauge', 'observer_degraded', '1: a gauge the gate needs is missing or unreadable', (upstream) =>
+  all.byEndpoint('engine_requests_running', ({ snapshot }) => snapshot?.running);
+  all.byEndpoint('engine_requests_waiting', ({ snapshot }) => snapshot?.waiting);
+  all.byEndpoint('engine_kv_usage_ratio', ({ snapshot }) => snapshot?.kvUsage);
+  all.byModel('vllm_requests_running', (of) => sum(of.map(({ running }) => running)));
+  all.byModel('vllm_kv_usage_perc', (of) => most(of.map(({ kvUsage }) => kvUsage)));
+  all.byUpstream('observer_degraded', (upstream) =>
     engines.endpoints(upstream).some(({ degraded }) => degraded) ? 1 : 0,
   );
-  all.byUpstream(
-    'counter',
-    'engine_state_stale_total',
-    'Turns to stale',
-    (upstream) => engines.totals(upstream).staleCount,
-  );
-  all.show('counter', 'engine_scrape_faults_total', 'Failed polls and skipped lines', ({ upstream }) =>
+  all.byUpstream('engine_state_stale_total', (upstream) => engines.totals(upstream).staleCount);
+  all.show('engine_scrape_faults_total', ({ upstream }) =>
     Object.entries(engines.totals(upstream).faults).map(([reason, value]) => ({ labels: { upstream, reason }, value })),
   );
 }
@@ -58,21 +50,16 @@ class EngineSeries {
     private readonly observed: readonly ObservedModels[],
   ) {}
 
-  show(
-    type: 'gauge' | 'counter',
-    name: string,
-    help: string,
-    read: (one: ObservedModels) => readonly LiveValue[],
-  ): void {
-    registerTally(this.registry, new LiveMetric(name, help, type, () => this.observed.flatMap(read)));
+  show(name: GaugeName | CounterName, read: (one: ObservedModels) => readonly LiveValue[]): void {
+    registerLive(this.registry, name, () => this.observed.flatMap(read));
   }
 
-  byUpstream(type: 'gauge' | 'counter', name: string, help: string, value: (upstream: string) => number): void {
-    this.show(type, name, help, ({ upstream }) => [{ labels: { upstream }, value: value(upstream) }]);
+  byUpstream(name: GaugeName | CounterName, value: (upstream: string) => number): void {
+    this.show(name, ({ upstream }) => [{ labels: { upstream }, value: value(upstream) }]);
   }
 
-  byEndpoint(name: string, help: string, value: (one: Endpoint) => number | undefined): void {
-    this.show('gauge', name, help, ({ upstream }) =>
+  byEndpoint(name: GaugeName, value: (one: Endpoint) => number | undefined): void {
+    this.show(name, ({ upstream }) =>
       this.#fresh(upstream).flatMap((one) => {
         const known = value(one);
         return known === undefined ? [] : [{ labels: { upstream, endpoint: one.id }, value: known }];
@@ -80,8 +67,8 @@ class EngineSeries {
     );
   }
 
-  byModel(name: string, help: string, value: (all: readonly EngineSnapshot[]) => number | undefined): void {
-    this.show('gauge', name, help, ({ upstream, models }) => {
+  byModel(name: GaugeName, value: (all: readonly EngineSnapshot[]) => number | undefined): void {
+    this.show(name, ({ upstream, models }) => {
       const known = value(this.#fresh(upstream).flatMap(({ snapshot }) => snapshot ?? []));
       return known === undefined ? [] : models.map((model) => ({ labels: { model }, value: known }));
     });

@@ -1,72 +1,8 @@
 import type { Registry } from 'prom-client';
-import { reasonOf } from '../../common/problem/problems.js';
+import { reasonOf, type ProblemCode } from '../../common/problem/problems.js';
 import type { Phase, RequestRecord } from '../../common/request-record.js';
-import {
-  CounterTally,
-  HistogramTally,
-  LiveMetric,
-  registerTally,
-  type CounterCell,
-  type HistogramCell,
-  type LiveValue,
-} from './tallies.js';
-
-/** Seconds, from a rejection to an hour of generation. */
-const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
-const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1];
-const RATE_BUCKETS = [1, 2.5, 5, 10, 20, 40, 80, 160, 320];
-
-/** Name, help, labels and, of a histogram, its bounds. */
-const REQUESTS = [
-  'http_requests_total',
-  'Answered requests; 499: the client left',
-  ['route', 'upstream', 'method', 'status'],
-] as const;
-const REJECTED = ['http_rejected_total', "Answers that are the gateway's own problem", ['route', 'reason']] as const;
-const DURATION = [
-  'http_request_duration_seconds',
-  'Arrival to last byte out',
-  ['route', 'upstream'],
-  DURATION_BUCKETS,
-] as const;
-const REQUEST_BYTES = ['http_request_bytes_total', 'Bytes of request bodies', ['route', 'upstream']] as const;
-const RESPONSE_BYTES = ['http_response_bytes_total', 'Bytes of response bodies', ['route', 'upstream']] as const;
-const OVERHEAD = ['gateway_overhead_seconds', 'Time in the gateway itself', ['route'], OVERHEAD_BUCKETS] as const;
-const UPSTREAM_REQUESTS = [
-  'upstream_requests_total',
-  'Calls of upstreams by outcome',
-  ['upstream', 'outcome'],
-] as const;
-const WAIT = ['admission_wait_seconds', 'Wait of those admitted', ['upstream', 'band'], WAIT_BUCKETS] as const;
-const PARKED = ['admission_parked_total', 'Requests that had to wait', ['upstream', 'band']] as const;
-const ADMISSION_REJECTED = [
-  'admission_rejected_total',
-  'Requests that got no slot',
-  ['upstream', 'band', 'reason'],
-] as const;
-const TTFT = [
-  'llm_ttft_seconds',
-  'Arrival to first content',
-  ['upstream', 'model', 'dialect'],
-  DURATION_BUCKETS,
-] as const;
-const OUTPUT_RATE = [
-  'llm_output_tokens_per_second',
-  'Output tokens a second',
-  ['upstream', 'model'],
-  RATE_BUCKETS,
-] as const;
-const TOKENS = ['llm_tokens_total', "Tokens by the engine's count", ['upstream', 'model', 'kind']] as const;
-const DISCONNECTS = ['client_disconnects_total', 'Clients that left early', ['route', 'phase']] as const;
-const HEARTBEATS = ['stream_heartbeats_total', 'Heartbeats to silent streams', ['upstream', 'dialect']] as const;
-
-const ESTIMATE_RATIO = [
-  'admission_estimate_ratio',
-  'Estimated to true prompt tokens',
-  ['upstream', 'model'],
-  [0.25, 0.5, 0.7, 0.85, 0.95, 1.05, 1.2, 1.5, 2, 4],
-] as const;
+import { registerCounter, registerHistogram, type CounterCell, type HistogramCell } from './tallies.js';
+import { showHealth, type UpstreamHealth } from './upstream-health.js';
 
 const LEFT_IN: Record<Phase, string> = {
   head: 'upload',
@@ -76,6 +12,15 @@ const LEFT_IN: Record<Phase, string> = {
   streaming: 'stream',
   done: 'stream',
 };
+
+/** Why admission turns somebody away. */
+const REFUSALS: ReadonlySet<ProblemCode> = new Set(['queue-full', 'engine-saturated', 'queue-timeout', 'draining']);
+
+/** Why one that waited for its place got none. undefined: for a reason that is not admission's. */
+function refusalOf({ clientGone, problem }: RequestRecord): string | undefined {
+  if (clientGone) return 'cancelled';
+  return problem !== undefined && REFUSALS.has(problem) ? reasonOf(problem) : undefined;
+}
 
 /** The status under which a request is counted: a client that left without an answer is 499. */
 export const countedStatus = (record: RequestRecord): number => (record.status === 0 ? 499 : record.status);
@@ -100,7 +45,6 @@ export class Metrics {
   readonly #responseBytes;
   readonly #overhead;
   readonly #upstreamRequests;
-  readonly #upstreamUp;
   readonly #wait;
   readonly #parked;
   readonly #admissionRejected;
@@ -111,31 +55,27 @@ export class Metrics {
   readonly #heartbeats;
   readonly #estimateRatio;
 
-  constructor(registry: Registry) {
-    const counter = (...of: ConstructorParameters<typeof CounterTally>): CounterTally =>
-      registerTally(registry, new CounterTally(...of));
-    const histogram = (...of: ConstructorParameters<typeof HistogramTally>): HistogramTally =>
-      registerTally(registry, new HistogramTally(...of));
-    this.#requests = counter(...REQUESTS);
-    this.#rejected = counter(...REJECTED);
-    this.#duration = histogram(...DURATION);
-    this.#requestBytes = counter(...REQUEST_BYTES);
-    this.#responseBytes = counter(...RESPONSE_BYTES);
-    this.#overhead = histogram(...OVERHEAD);
-    this.#upstreamRequests = counter(...UPSTREAM_REQUESTS);
-    this.#wait = histogram(...WAIT);
-    this.#parked = counter(...PARKED);
-    this.#admissionRejected = counter(...ADMISSION_REJECTED);
-    this.#ttft = histogram(...TTFT);
-    this.#outputRate = histogram(...OUTPUT_RATE);
-    this.#tokens = counter(...TOKENS);
-    this.#estimateRatio = histogram(...ESTIMATE_RATIO);
-    this.#disconnects = counter(...DISCONNECTS);
-    this.#heartbeats = counter(...HEARTBEATS);
-    this.#upstreamUp = new Map<string, boolean>();
-    const up = (): LiveValue[] =>
-      [...this.#upstreamUp].map(([upstream, works]) => ({ labels: { upstream }, value: works ? 1 : 0 }));
-    registerTally(registry, new LiveMetric('upstream_up', '1 while the last request worked', 'gauge', up));
+  constructor(
+    registry: Registry,
+    private readonly health: UpstreamHealth,
+  ) {
+    this.#requests = registerCounter(registry, 'http_requests_total');
+    this.#rejected = registerCounter(registry, 'http_rejected_total');
+    this.#duration = registerHistogram(registry, 'http_request_duration_seconds');
+    this.#requestBytes = registerCounter(registry, 'http_request_bytes_total');
+    this.#responseBytes = registerCounter(registry, 'http_response_bytes_total');
+    this.#overhead = registerHistogram(registry, 'gateway_overhead_seconds');
+    this.#upstreamRequests = registerCounter(registry, 'upstream_requests_total');
+    this.#wait = registerHistogram(registry, 'admission_wait_seconds');
+    this.#parked = registerCounter(registry, 'admission_parked_total');
+    this.#admissionRejected = registerCounter(registry, 'admission_rejected_total');
+    this.#ttft = registerHistogram(registry, 'llm_ttft_seconds');
+    this.#outputRate = registerHistogram(registry, 'llm_output_tokens_per_second');
+    this.#tokens = registerCounter(registry, 'llm_tokens_total');
+    this.#estimateRatio = registerHistogram(registry, 'admission_estimate_ratio');
+    this.#disconnects = registerCounter(registry, 'client_disconnects_total');
+    this.#heartbeats = registerCounter(registry, 'stream_heartbeats_total');
+    showHealth(registry, health);
   }
 
   /** Counts one request, whatever became of it. */
@@ -173,26 +113,29 @@ export class Metrics {
   }
 
   #countUpstream(record: RequestRecord, cells: RequestCells): void {
-    const { upstreamOutcome: outcome, upstream, dispatchedAt, upstreamEndedAt } = record;
+    const { upstreamOutcome: outcome, upstream, dispatchedAt, upstreamEndedAt, refusedBefore } = record;
+    if (refusedBefore > 0) this.#upstreamRequests.cell(upstream, 'refused').add(refusedBefore);
     if (outcome !== undefined) {
       this.#upstreamRequests.cell(upstream, outcome).add(1);
-      if (outcome !== 'cancelled') this.#upstreamUp.set(upstream, isUp(outcome));
+      this.health.note(upstream, outcome);
     }
     if (dispatchedAt === undefined || upstreamEndedAt === undefined) return;
-    const own = record.endedAt - record.arrivedAt - record.queuedMs - (upstreamEndedAt - dispatchedAt);
+    const elsewhere = record.uploadMs + record.queuedMs + (upstreamEndedAt - dispatchedAt);
+    const own = record.endedAt - record.arrivedAt - elsewhere;
     cells.overhead.observe(Math.max(0, own) / 1000);
   }
 
   #countAdmission(record: RequestRecord): void {
-    const { upstream, problem } = record;
+    const { upstream } = record;
     const band = record.principal?.band;
     if (band === undefined) return;
     if (record.parked) this.#parked.cell(upstream, band).add(1);
-    if (record.dispatchedAt !== undefined) this.#wait.cell(upstream, band).observe(record.queuedMs / 1000);
-    else if (record.phase === 'queued') {
-      const reason = record.clientGone ? 'cancelled' : problem === undefined ? undefined : reasonOf(problem);
+    if (record.queuedAt === undefined) return;
+    // It may have been dispatched before, to an endpoint that refused it.
+    if (record.phase === 'queued') {
+      const reason = refusalOf(record);
       if (reason !== undefined) this.#admissionRejected.cell(upstream, band, reason).add(1);
-    }
+    } else if (record.dispatchedAt !== undefined) this.#wait.cell(upstream, band).observe(record.queuedMs / 1000);
   }
 
   #countTokens(record: RequestRecord): void {
@@ -214,5 +157,3 @@ export class Metrics {
     if (seconds > 0) this.#outputRate.cell(upstream, model).observe(usage.completionTokens / seconds);
   }
 }
-
-const isUp = (outcome: string): boolean => outcome === 'ok' || outcome === 'client_error';

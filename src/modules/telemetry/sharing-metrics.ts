@@ -1,9 +1,7 @@
 import type { Registry } from 'prom-client';
-import { LiveMetric, registerTally } from './tallies.js';
+import { registerLive } from './tallies.js';
 
 /** Shows whether this gateway knows what the others hold. */
 export function showSharing(registry: Registry, sharing: { readonly degraded: boolean }): void {
-  const degraded = () => [{ labels: {}, value: sharing.degraded ? 1 : 0 }];
-  const help = '1: the shared store or the peers are out, shares are kept instead';
-  registerTally(registry, new LiveMetric('admission_store_degraded', help, 'gauge', degraded));
+  registerLive(registry, 'admission_store_degraded', () => [{ labels: {}, value: sharing.degraded ? 1 : 0 }]);
 }

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { SERIES, type CounterName, type GaugeName, type HistogramName } from './series.js';
 
 /** Label values of one series, in the order of the label names. */
 export type Labels = readonly string[];
@@ -132,6 +133,8 @@ export class HistogramTally extends Tally<HistogramCell> {
 export interface LiveValue {
   readonly labels: Record<string, string>;
   readonly value: number;
+  /** When it was learnt, on the machine's clock: of several processes the last one to learn it is right. */
+  readonly atMs?: number;
 }
 
 /** A metric that is read where it lives: a series whose subject has gone is gone with it. */
@@ -166,4 +169,26 @@ export function registerTally<T extends CounterTally | HistogramTally | LiveMetr
   // The registry needs a name and get(); its type names the library's own classes.
   registry.registerMetric(tally as unknown as Parameters<Registry['registerMetric']>[0]);
   return tally;
+}
+
+/** The counter of that name in the list of series. */
+export function registerCounter(registry: Registry, name: CounterName): CounterTally {
+  const { help, labels } = SERIES[name];
+  return registerTally(registry, new CounterTally(name, help, labels));
+}
+
+/** The histogram of that name in the list of series. */
+export function registerHistogram(registry: Registry, name: HistogramName): HistogramTally {
+  const { help, labels, bounds } = SERIES[name];
+  return registerTally(registry, new HistogramTally(name, help, labels, bounds));
+}
+
+/** The gauge or counter of that name in the list of series, read where it lives. */
+export function registerLive(
+  registry: Registry,
+  name: GaugeName | CounterName,
+  read: () => readonly LiveValue[],
+): LiveMetric {
+  const { help, type } = SERIES[name];
+  return registerTally(registry, new LiveMetric(name, help, type, read));
 }

@@ -23,10 +23,11 @@ import { showPools } from './pool-metrics.js';
 import { showSharing } from './sharing-metrics.js';
 import { Telemetry } from './telemetry.js';
 import { TelemetryConfig } from './telemetry.config.js';
+import { UpstreamHealth } from './upstream-health.js';
 
 const AUTH_SHOWN = Symbol('auth is shown');
 
-/** What is told about the requests: metrics and one log line each. */
+/** What is told about the requests: metrics, one log line each, and spans where they are asked for. */
 @Module({
   imports: [AdmissionModule, AuthModule, BudgetsModule, EngineObserverModule],
   providers: [
@@ -43,7 +44,7 @@ const AUTH_SHOWN = Symbol('auth is shown');
       useFactory: metrics,
     },
     { provide: AUTH_SHOWN, inject: [CallerResolver, Issuers], useFactory: authShown },
-    { provide: Telemetry, inject: [LogWriter, Metrics], useFactory: telemetry },
+    { provide: Telemetry, inject: [LogWriter, Metrics, TelemetryConfig, RoutingTable], useFactory: telemetry },
   ],
   exports: [OperatorLog, Telemetry],
 })
@@ -60,7 +61,8 @@ function metrics(
   showBudgets(register, budgets);
   showSharing(register, sharing);
   showEngines(register, engines, observedModels(table));
-  return new Metrics(register);
+  const names = table.upstreams.map(({ name }) => name);
+  return new Metrics(register, new UpstreamHealth(names, (upstream) => engines.endpoints(upstream), systemClock));
 }
 
 function authShown(callers: CallerResolver, issuers: Issuers): true {
@@ -68,6 +70,22 @@ function authShown(callers: CallerResolver, issuers: Issuers): true {
   return true;
 }
 
-function telemetry(writer: LogWriter, of: Metrics): Telemetry {
-  return new Telemetry(writer, of);
+async function telemetry(
+  writer: LogWriter,
+  of: Metrics,
+  config: TelemetryConfig,
+  table: RoutingTable,
+): Promise<Telemetry> {
+  if (!config.tracing) return new Telemetry(writer, of);
+  // Loaded where it is asked for: switched off, it costs neither memory nor time.
+  const { openTracing } = await import('./otel-tracing.js');
+  const places = table.upstreams.map(
+    ({ name, engine, url }) => [name, { engine, authority: authorityOf(url) }] as const,
+  );
+  return new Telemetry(writer, of, openTracing(new Map(places), writer.log));
+}
+
+function authorityOf(url: string): string {
+  const { protocol, hostname, port } = new URL(url);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
 }

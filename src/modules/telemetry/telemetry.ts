@@ -3,6 +3,7 @@ import type { RequestRecord } from '../../common/request-record.js';
 import { requestLevel, requestLine } from './access-log.js';
 import type { LogWriter } from './log-writer.js';
 import type { Metrics } from './metrics.js';
+import type { Tracing } from './tracing.js';
 
 /** Where closed records go. A fault in here ends no request. */
 export class Telemetry {
@@ -11,12 +12,15 @@ export class Telemetry {
   constructor(
     private readonly writer: LogWriter,
     private readonly metrics: Metrics,
+    /** undefined: tracing is off. */
+    readonly tracing?: Tracing,
   ) {
     this.log = writer.log;
   }
 
-  /** Writes what is buffered, before the process ends. */
-  end(): void {
+  /** Writes and sends what is buffered, before the process ends. */
+  async end(): Promise<void> {
+    await this.tracing?.end();
     this.writer.end();
   }
 
@@ -26,6 +30,7 @@ export class Telemetry {
       if (this.log.isLevelEnabled(requestLevel(record)))
         this.writer.write(requestLine(record, Date.now(), this.writer.mark));
       if (record.problem === 'internal') this.#logFault(record);
+      this.tracing?.take(record);
     } catch (error) {
       this.log.error({ request_id: record.requestId, stack: stackOf(error) }, 'a request could not be recorded');
     }

@@ -1,12 +1,8 @@
 import { Registry } from 'prom-client';
 import { findSample, parseSamples } from '../../../test/support/metric-samples.js';
-import { FakeClock } from '../../../test/support/fake-clock.js';
-import { Budgets } from '../budgets/budgets.js';
 import type { MetricPage } from '../workers/topics.js';
-import { showBudgets } from './budget-metrics.js';
 import { showEngines } from './engine-metrics.js';
-import { Metrics } from './metrics.js';
-import { showPools } from './pool-metrics.js';
+import { SERIES } from './series.js';
 import { pageFrom, RULES, WorkerPages } from './worker-pages.js';
 
 const metric = (
@@ -19,20 +15,31 @@ const metric = (
 describe('the pages of several workers', () => {
   it('are added up where each has its own, and counted once where all see the same', async () => {
     const pages = new WorkerPages<string>();
-    const page = (inUse: number, up: number, degraded: number) => [
+    const page = (inUse: number, degraded: number) => [
       metric('slots_in_use', 'gauge', inUse, { upstream: 'a' }),
       metric('slots_limit', 'gauge', 8, { upstream: 'a' }),
-      metric('upstream_up', 'gauge', up, { upstream: 'a' }),
       metric('admission_store_degraded', 'gauge', degraded),
       metric('http_requests_total', 'counter', 10, { route: '/' }),
     ];
-    pages.take('one', page(3, 1, 0));
-    pages.take('two', page(2, 0, 1));
+    pages.take('one', page(3, 0));
+    pages.take('two', page(2, 1));
     const text = await pages.render([]);
     const value = (name: string) => findSample(text, name);
-    expect(['slots_in_use', 'slots_limit', 'upstream_up', 'admission_store_degraded'].map(value)).toEqual([5, 8, 0, 1]);
+    expect(['slots_in_use', 'slots_limit', 'admission_store_degraded'].map(value)).toEqual([5, 8, 1]);
     expect(value('http_requests_total')).toBe(20);
-    expect(parseSamples(text)).toHaveLength(5);
+    expect(parseSamples(text)).toHaveLength(4);
+  });
+
+  it('believe of an upstream whoever has heard of it last', async () => {
+    const pages = new WorkerPages<string>();
+    const heard = (upstream: string, up: number, atMs: number) => ({ labels: { upstream }, value: up, atMs });
+    const page = (...values: MetricPage['values']): MetricPage[] => [{ ...metric('upstream_up', 'gauge', 0), values }];
+    pages.take('one', page(heard('a', 0, 10), heard('b', 1, 30)));
+    pages.take('two', page(heard('a', 1, 20), heard('b', 0, 20), heard('c', 0, 0)));
+    pages.take('three', page(heard('c', 0, 0)));
+    const text = await pages.render([]);
+    expect(['a', 'b', 'c'].map((upstream) => findSample(text, 'upstream_up', { upstream }))).toEqual([1, 1, 0]);
+    expect(parseSamples(text)).toHaveLength(3);
   });
 
   it('show what the poller alone knows as it says it, whatever a worker was told', async () => {
@@ -67,20 +74,18 @@ describe('the pages of several workers', () => {
     expect(samples.find(({ labels }) => labels['tenant'] === 'other')?.value).toBe(60);
   });
 
-  it('have a rule for every gauge that there is', async () => {
+  it('have a rule for every gauge of the list, and none for what there is not', () => {
+    const gauges = Object.entries(SERIES).filter(([, { type }]) => type === 'gauge');
+    expect(gauges.map(([name]) => name).filter((name) => !RULES.has(name))).toEqual([]);
+    const own = [...RULES.keys()].filter((name) => !/^(process|nodejs)_/.test(name));
+    expect(own.filter((name) => !(name in SERIES))).toEqual([]);
+  });
+
+  it('show all that comes of polling as the poller alone has it', async () => {
     const registry = new Registry();
-    const clock = new FakeClock();
-    const budgets = new Budgets({ windowMs: 60_000, default: { requests: 1, tokens: 1 }, tenants: [] }, 1, clock);
-    new Metrics(registry);
-    showPools(registry, () => []);
-    showBudgets(registry, budgets);
-    const totals = { faults: {}, staleCount: 0 };
-    showEngines(registry, { endpoints: () => [], totals: () => totals as never }, []);
-    const page = pageFrom(await registry.getMetricsAsJSON());
-    const gauges = page.filter(({ type }) => type === 'gauge').map(({ name }) => name);
-    expect(gauges.length).toBeGreaterThan(12);
-    expect(gauges.filter((name) => !RULES.has(name))).toEqual([]);
-    const fromPoller = page.filter(({ name }) => name.startsWith('engine_s')).map(({ name }) => RULES.get(name));
-    expect(fromPoller).toEqual(['poller', 'poller']);
+    showEngines(registry, { endpoints: () => [], totals: () => ({ faults: {}, staleCount: 0 }) as never }, []);
+    const shown = pageFrom(await registry.getMetricsAsJSON()).map(({ name }) => name);
+    expect(shown.length).toBeGreaterThan(6);
+    expect(shown.filter((name) => RULES.get(name) !== 'poller')).toEqual([]);
   });
 });

@@ -1,9 +1,12 @@
 import { AggregatorRegistry, type PrometheusContentType } from 'prom-client';
-import type { MetricPage } from '../workers/topics.js';
+import type { MetricPage, MetricValue } from '../workers/topics.js';
 import { TenantNames } from './tenant-names.js';
 
-/** How the values of several workers become one: prom-client's names, and `poller`: of the process that polls alone. */
-type Rule = 'sum' | 'max' | 'min' | 'average' | 'first' | 'poller';
+/**
+ * How the values of several workers become one: prom-client's names, `poller`: of the process that polls alone, and
+ * `newest`: of the one that has learnt it last.
+ */
+type Rule = 'sum' | 'max' | 'min' | 'average' | 'first' | 'poller' | 'newest';
 
 /**
  * Counters and histograms are sums. Of every other series this says what it means for the gateway as a whole: what each
@@ -19,7 +22,7 @@ export const RULES: ReadonlyMap<string, Rule> = new Map([
   ['admission_kv_reserved_tokens', 'max'],
   ['engine_batch_capacity', 'max'],
   ['engine_prefill_tokens_per_second', 'average'],
-  ['upstream_up', 'min'],
+  ['upstream_up', 'newest'],
   ['budget_store_up', 'min'],
   ['admission_store_degraded', 'max'],
   ['engine_requests_running', 'poller'],
@@ -81,17 +84,38 @@ export class WorkerPages<Worker> {
   /** The page of them all; `own`: what this process shows itself. */
   async render(own: Page): Promise<string> {
     const gone = await this.#gone;
-    return merged([own.map(ruled), gone, ...this.#last.values()]).metrics();
+    return merged(newestOf([own.map(ruled), gone, ...this.#last.values()])).metrics();
   }
 }
 
 const ofTenants = ({ name }: MetricPage): boolean => name === 'admission_tenant_tokens_total';
 
-/** Series of the poller are on one page only: whatever is said of the first is right. */
+/** What is on one page only, or left on one, is right whatever is said of the first. */
 function ruled(metric: MetricPage): MetricPage {
   const rule = RULES.get(metric.name) ?? metric.aggregator;
-  return { ...metric, aggregator: rule === 'poller' ? 'first' : rule };
+  return { ...metric, aggregator: rule === 'poller' || rule === 'newest' ? 'first' : rule };
 }
+
+/** The pages with the last value alone of each series that goes by that. */
+function newestOf(pages: readonly Page[]): Page[] {
+  const goesByTime = ({ name }: MetricPage): boolean => RULES.get(name) === 'newest';
+  const lastAt = new Map<string, number>();
+  for (const { name, values } of pages.flat().filter(goesByTime)) {
+    for (const { labels, atMs = 0 } of values) {
+      const key = seriesKey(name, labels);
+      lastAt.set(key, Math.max(lastAt.get(key) ?? 0, atMs));
+    }
+  }
+  const isLast = ({ name }: MetricPage, { labels, atMs = 0 }: MetricValue): boolean =>
+    atMs === lastAt.get(seriesKey(name, labels));
+  return pages.map((page) =>
+    page.map((metric) =>
+      goesByTime(metric) ? { ...metric, values: metric.values.filter((value) => isLast(metric, value)) } : metric,
+    ),
+  );
+}
+
+const seriesKey = (name: string, labels: MetricValue['labels']): string => [name, ...Object.values(labels)].join('\n');
 
 const merged = (pages: readonly Page[]) => AggregatorRegistry.aggregate<PrometheusContentType>([...pages]);
 

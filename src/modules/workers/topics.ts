@@ -14,7 +14,14 @@ export interface MetricPage {
   readonly name: string;
   readonly type: string;
   readonly aggregator: string;
-  readonly values: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
+  readonly values: readonly MetricValue[];
+}
+
+export interface MetricValue {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  /** When it was learnt, on the machine's clock; of those series alone of which the processes know more or less lately. */
+  readonly atMs?: number;
 }
 
 // The worker says that it is there, and is told who it is.

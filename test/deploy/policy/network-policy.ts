@@ -74,16 +74,26 @@ export function callersAreKnown(cluster: Cluster, { server }: GatewayConfig): st
   return [...stray, ...missing, ...rules.filter(isOpen).map(() => 'an ingress rule lets anybody in')];
 }
 
-function destinationsOf({ env }: Cluster, { upstreams, auth, admission, budgets }: GatewayConfig): Destination[] {
+/** Where OpenTelemetry's exporter sends to where nobody says. */
+const OTLP_DEFAULT = 'http://localhost:4318';
+
+/** undefined: nobody is sent any traces, nor will be by switching them on alone. */
+function collectorOf({ env }: Cluster, { telemetry }: GatewayConfig): string | undefined {
+  const said = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  return said ?? (telemetry.tracing ? OTLP_DEFAULT : undefined);
+}
+
+function destinationsOf(cluster: Cluster, config: GatewayConfig): Destination[] {
+  const { upstreams, auth, admission, budgets } = config;
   const stores = { 'admission.store': admission.store, 'budgets.store': budgets.store };
-  const collector = env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const collector = collectorOf(cluster, config);
   return [
     { what: 'DNS', host: 'kube-dns.kube-system', port: 53 },
     ...upstreams.map(({ name, url }) => destination(`the upstream ${name}`, url)),
     ...auth.issuers.map(({ jwksUri }) => destination('the issuer', jwksUri)),
     destination('its peers', `http://${admission.peers}`),
     ...Object.entries(stores).flatMap(([what, url]) => (url.startsWith('redis:') ? [destination(what, url)] : [])),
-    destination('the collector', collector ?? 'http://opentelemetry-collector.monitoring:4318'),
+    ...(collector === undefined ? [] : [destination('the collector', collector)]),
   ];
 }
 

@@ -60,7 +60,7 @@ describe('engineRequestHeaders', () => {
       traceparent: '00-1-2-01',
       'x-llmgw-band': 'platinum',
     };
-    expect(asObject(engineRequestHeaders(fields, stranger, 'r1'))).toEqual({
+    expect(asObject(engineRequestHeaders(fields, stranger, { requestId: 'r1' }))).toEqual({
       'content-type': 'application/json',
       'x-request-id': 'r1',
       accept: 'application/json',
@@ -75,7 +75,7 @@ describe('engineRequestHeaders', () => {
 
 describe('proxyRequestHeaders', () => {
   const pass = (fields: Record<string, string>, forward?: string[]): Record<string, string> =>
-    asObject(proxyRequestHeaders(flatten(fields), fields, stranger, 'r1', forward));
+    asObject(proxyRequestHeaders(flatten(fields), fields, stranger, { requestId: 'r1' }, forward));
 
   it.each([
     ['connection', 'x-mine'],

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Peer } from '../../../common/networks.js';
+import { upstreamTraceFields, type RequestTrace } from '../../../common/request-trace.js';
 
 /** RFC 9110 section 7.6.1, RFC 9112 and their relatives: fields that belong to one connection. */
 const HOP_BY_HOP = new Set([
@@ -78,6 +79,15 @@ const NEVER_DOWN = new Set([
 const NEVER_DOWN_FAMILY = /^x-(?:accel|llmgw)-/;
 /** Fields of a caller that engines may see, in the order they are sent. */
 const ENGINE_FIELDS = ['accept', 'user-agent', 'traceparent', 'tracestate'] as const;
+/** The caller's, unless the gateway has spans of its own. */
+const isOfTrace = (name: string): boolean => name === 'traceparent' || name === 'tracestate';
+
+/** What the gateway itself says of a request to whoever serves it. */
+export interface OwnWords {
+  readonly requestId: string;
+  /** undefined: the gateway has no spans, and hands on those of its caller. */
+  readonly trace?: RequestTrace | undefined;
+}
 
 /** The fields named in `Connection`, lower case (RFC 9110 section 7.6.1). */
 function connectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
@@ -120,13 +130,16 @@ export function forwardingFields(fields: RequestFields, peer: Peer): string[] {
 }
 
 /** What an engine is sent of a caller's fields: an allow-list, the forwarding fields, the request id. */
-export function engineRequestHeaders(fields: RequestFields, peer: Peer, requestId: string): string[] {
-  const out = ['content-type', 'application/json', 'x-request-id', requestId];
+export function engineRequestHeaders(fields: RequestFields, peer: Peer, own: OwnWords): string[] {
+  const { trace } = own;
+  const out = ['content-type', 'application/json', 'x-request-id', own.requestId];
   const named = connectionNames(single(fields['connection']));
   for (const name of ENGINE_FIELDS) {
     const value = fields[name];
+    if (trace !== undefined && isOfTrace(name)) continue;
     if (typeof value === 'string' && !isOfConnection(name, named)) out.push(name, value);
   }
+  if (trace !== undefined) out.push(...upstreamTraceFields(trace));
   out.push(...forwardingFields(fields, peer));
   return out;
 }
@@ -139,17 +152,20 @@ export function proxyRequestHeaders(
   raw: readonly string[],
   fields: RequestFields,
   peer: Peer,
-  requestId: string,
+  own: OwnWords,
   forward: readonly string[] | undefined,
 ): string[] {
+  const { trace } = own;
   const named = connectionNames(single(fields['connection']));
   const out: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] ?? '').toLowerCase();
+    if (trace !== undefined && isOfTrace(name)) continue;
     const allowed = forward?.includes(name) === true ? !isOfConnection(name, named) : !staysHere(name, named);
     if (allowed) out.push(name, raw[i + 1] ?? '');
   }
-  out.push('x-request-id', requestId, ...forwardingFields(fields, peer));
+  out.push('x-request-id', own.requestId, ...forwardingFields(fields, peer));
+  if (trace !== undefined) out.push(...upstreamTraceFields(trace));
   return out;
 }
 

@@ -21,7 +21,7 @@ describe('upgradeRequestFields', () => {
       'Origin',
       'https://a.example',
     );
-    const fields = upgradeRequestFields(request, PEER, 'id-1', undefined);
+    const fields = upgradeRequestFields(request, PEER, { requestId: 'id-1' }, undefined);
     expect([...fields.keys()]).toEqual([
       'origin',
       'x-request-id',
@@ -33,7 +33,7 @@ describe('upgradeRequestFields', () => {
   });
 
   it('keeps every value of a repeated field', () => {
-    const fields = upgradeRequestFields(requestFrom('X-A', '1', 'x-a', '2'), PEER, 'id-1', undefined);
+    const fields = upgradeRequestFields(requestFrom('X-A', '1', 'x-a', '2'), PEER, { requestId: 'id-1' }, undefined);
     expect(fields.get('x-a')).toEqual(['1', '2']);
   });
 });

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { proxyRequestHeaders, proxyResponseHeaders } from './headers.js';
+import { proxyRequestHeaders, proxyResponseHeaders, type OwnWords } from './headers.js';
 
 type Peer = Parameters<typeof proxyRequestHeaders>[2];
 
@@ -18,10 +18,10 @@ export interface FieldsOfRequest {
 export function upgradeRequestFields(
   { rawHeaders, headers }: FieldsOfRequest,
   peer: Peer,
-  requestId: string,
+  own: OwnWords,
   forward: readonly string[] | undefined,
 ): ReadonlyMap<string, readonly string[]> {
-  const crossing = proxyRequestHeaders(rawHeaders, headers, peer, requestId, forward);
+  const crossing = proxyRequestHeaders(rawHeaders, headers, peer, own, forward);
   const fields = new Map<string, string[]>();
   for (let i = 0; i + 1 < crossing.length; i += 2) {
     const name = crossing[i] ?? '';

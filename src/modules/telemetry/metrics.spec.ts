@@ -1,0 +1,54 @@
+import { Registry } from 'prom-client';
+import { FakeClock } from '../../../test/support/fake-clock.js';
+import { findSample } from '../../../test/support/metric-samples.js';
+import { RequestRecord } from '../../common/request-record.js';
+import { Metrics } from './metrics.js';
+import { UpstreamHealth } from './upstream-health.js';
+
+const principal = { tenant: 'acme', band: 'gold', scopes: undefined };
+
+/** The page after one request. */
+async function pageAfter(fields: Partial<RequestRecord>, then?: (record: RequestRecord) => void): Promise<string> {
+  const registry = new Registry();
+  const metrics = new Metrics(registry, new UpstreamHealth(['engine'], () => [], new FakeClock()));
+  const record = new RequestRecord('req-1', 0, (closed) => metrics.count(closed));
+  Object.assign(record, { route: '/x', method: 'POST', upstream: 'engine', status: 200, principal }, fields);
+  then?.(record);
+  record.close(100);
+  return registry.metrics();
+}
+
+describe('Metrics', () => {
+  it('counts the endpoints that refused before one took the request', async () => {
+    const page = await pageAfter({ upstreamOutcome: 'ok', refusedBefore: 2 });
+    const calls = (outcome: string) => findSample(page, 'upstream_requests_total', { upstream: 'engine', outcome });
+    expect([calls('refused'), calls('ok')]).toEqual([2, 1]);
+    expect(findSample(page, 'upstream_up', { upstream: 'engine' })).toBe(1);
+  });
+
+  it('a question that needs no place is in none of the figures of the queue', async () => {
+    const asked = { phase: 'queued', queuedAt: 10, dispatchedAt: 20, upstreamEndedAt: 30 } as const;
+    const page = await pageAfter({ ...asked, clientGone: true }, (record) => record.needsNoPlace());
+    expect(page).not.toMatch(/^admission_(wait_seconds_count|rejected_total)/m);
+    expect(findSample(page, 'client_disconnects_total', { phase: 'head' })).toBe(1);
+  });
+
+  it('counts one that went back to the queue and waits there in vain as turned away, and not as admitted', async () => {
+    const again = { phase: 'queued', queuedAt: 30, dispatchedAt: 20, upstreamOutcome: 'refused' } as const;
+    const page = await pageAfter({ ...again, problem: 'queue-timeout' });
+    expect(findSample(page, 'admission_rejected_total', { band: 'gold', reason: 'queue_timeout' })).toBe(1);
+    expect(page).not.toContain('admission_wait_seconds_count');
+  });
+
+  it("counts as turned away by admission only what is admission's to refuse", async () => {
+    const page = await pageAfter({ phase: 'queued', queuedAt: 10, problem: 'upstream-unreachable' });
+    expect(page).not.toMatch(/^admission_rejected_total/m);
+    expect(findSample(page, 'http_rejected_total', { reason: 'upstream_unreachable' })).toBe(1);
+  });
+
+  it('leaves upload, queue and upstream out of the time that is its own', async () => {
+    const page = await pageAfter({ uploadMs: 5, queuedAt: 10, queuedMs: 40, dispatchedAt: 50, upstreamEndedAt: 90 });
+    expect(findSample(page, 'gateway_overhead_seconds_sum')).toBeCloseTo(0.015);
+    expect(findSample(page, 'admission_wait_seconds_sum', { band: 'gold' })).toBeCloseTo(0.04);
+  });
+});
