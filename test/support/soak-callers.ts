@@ -11,18 +11,18 @@ export interface Caller {
 }
 
 /** The caller whose budget is soon spent. */
-export const POOR = { name: 'poor', requests: 50, tokens: 1_000_000 };
+export const POOR = { name: 'poor', requests: 20, tokens: 1_000_000 };
 
-/** Every kind of them, in turn; a count that shares no factor with other kinds of things in turn. */
+/** In turn, as what a soak's requests want to happen is: the counts share no factor with those, so all combine. */
 const STANDINGS: readonly Standing[] = [
   ...Array<Standing>(27).fill('known'),
   ...(['poor', 'brief', 'expired', 'forged', 'stranger', 'nobody'] as const),
 ];
 /** Of those that are known, one in so many comes seldom. */
-const SELDOM = 12;
+const SELDOM = 8;
 /** Who comes often. */
-const REGULARS = 500;
-const BRIEF = 200;
+const REGULARS = 499;
+const BRIEF = 199;
 const BRIEF_SECONDS = 5;
 
 const standingOf = (index: number): Standing => STANDINGS[index % STANDINGS.length] ?? 'known';
@@ -78,7 +78,7 @@ export class SoakCallers {
   #token(standing: Standing, index: number): string | undefined {
     switch (standing) {
       case 'known':
-        return this.known[index % (index % SELDOM === 0 ? this.known.length : REGULARS)];
+        return index % SELDOM === 0 ? this.inTurn(index / SELDOM).token : this.known[index % REGULARS];
       case 'poor':
         return this.poor;
       case 'brief':
