@@ -1,10 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHAT_ANSWER, chatRequest, chunk, jsonAnswer, LAST_CHUNK, streamRequest } from '../support/chat-wire.js';
+import {
+  CHAT_ANSWER,
+  chatRequest,
+  chunk,
+  deltaEvent,
+  DONE_EVENT,
+  FINISH_EVENT,
+  jsonAnswer,
+  LAST_CHUNK,
+  streamAnswer,
+  streamRequest,
+} from '../support/chat-wire.js';
 import { EngineWorld, expectProblem } from '../support/engine-world.js';
 import { head, plainRequest, write } from '../support/play.js';
-import { type RequestParts } from '../support/raw-client.js';
+import { requestBytes, type RequestParts } from '../support/raw-client.js';
 import { TcpEngine, type TcpRequest } from '../support/tcp-engine.js';
 
+const CONTINUE = head('HTTP/1.1 100 Continue');
+const HINTS = head('HTTP/1.1 103 Early Hints', 'link: </x>; rel=preload');
+const CHUNKED_HEAD = head('HTTP/1.1 200 OK', 'content-type: application/octet-stream', 'transfer-encoding: chunked');
 const TIMEOUTS = { connect: '300ms', read: '2s', write: '5s' };
 
 /** What an engine says of itself, to the gateway or too early reaches no client as if it were an answer. */
@@ -55,16 +69,92 @@ describe('answers of upstreams', () => {
     client.destroy();
   });
 
-  it('U6 answers 502 to a 100 that was not asked for, and serves the next caller', async () => {
-    world.engine.play(write(`HTTP/1.1 100 Continue\r\n\r\n${jsonAnswer()}`));
-    expectProblem(await world.send(chatRequest()), 502);
-    await world.expectNextServed();
+  it.each([
+    ['in one piece with the answer', [CONTINUE + jsonAnswer()]],
+    ['on its own', [CONTINUE, jsonAnswer()]],
+    ['in pieces', ['HTTP/1.1 10', '0 Continue\r', '\n\r\nHTTP', jsonAnswer().slice(4)]],
+    ['byte by byte', [...CONTINUE, jsonAnswer()]],
+    ['with fields', ['HTTP/1.1 100 Continue\r\nserver: engine\r\n\r\n', jsonAnswer()]],
+    ['ten times', [CONTINUE.repeat(10) + jsonAnswer()]],
+    ['before a 103', [CONTINUE + HINTS + jsonAnswer()]],
+    ['behind a 103', [HINTS, CONTINUE, jsonAnswer()]],
+  ])('U6 takes no harm of a 100 that was not asked for, %s, and uses the connection again', async (_, pieces) => {
+    const connections = new Set<number>();
+    world.engine.play(async ({ socket, connection }) => {
+      connections.add(connection);
+      for (const piece of pieces) {
+        socket.write(piece);
+        if (pieces.length > 1) await delay(2);
+      }
+    });
+    const client = await world.ask(chatRequest());
+    const heard: Buffer[] = [];
+    client.socket.prependListener('data', (bytes: Buffer) => heard.push(bytes));
+    const first = await client.response();
+    client.send(requestBytes(chatRequest()));
+    const second = await client.response();
+    expect([first.status, first.text(), second.status, second.text()]).toEqual([200, CHAT_ANSWER, 200, CHAT_ANSWER]);
+    expect(Buffer.concat(heard).toString()).not.toContain(CONTINUE.slice(0, 12));
+    expect(connections.size).toBe(1);
+    client.destroy();
   });
 
-  it('U6 cuts an engine that sends informational answers without end', async () => {
+  it('U6 takes no harm of a 100 before a stream', async () => {
+    world.engine.play(({ socket }) => socket.write(CONTINUE + streamAnswer('one', 'two')));
+    const answer = await world.send(streamRequest());
+    expect([answer.status, answer.end]).toEqual([200, 'clean']);
+    expect(answer.text()).toBe([deltaEvent('one'), deltaEvent('two'), FINISH_EVENT, DONE_EVENT].join(''));
+  });
+
+  it('U6 takes no harm of a 100 in answer to a body in pieces', async () => {
+    const sent = `${'x'.repeat(3 * 1024 * 1024)}.`;
+    world.engine.play(
+      ({ socket }) => {
+        socket.write(CONTINUE);
+        socket.on('data', (piece) => piece.at(-1) === sent.charCodeAt(sent.length - 1) && socket.write(jsonAnswer()));
+      },
+      { answersHead: true },
+    );
+    const answer = await world.send({ method: 'POST', path: '/plain/upload', body: sent });
+    expect([answer.status, answer.text()]).toEqual([200, CHAT_ANSWER]);
+  });
+
+  it.each([
+    ['at once', (body: string) => [jsonAnswer(body)]],
+    ['behind its head', (body: string) => [jsonAnswer(body).slice(0, -body.length), body]],
+    [
+      'in chunks',
+      (body: string) => [`${CONTINUE}${CHUNKED_HEAD}`, chunk(CONTINUE), chunk(body.slice(CONTINUE.length)), LAST_CHUNK],
+    ],
+  ])('U6 leaves a body as it is that looks like a 100 and comes %s', async (_, inPieces) => {
+    const body = `${CONTINUE}${CONTINUE}${jsonAnswer()}`;
+    world.engine.play(async ({ socket }) => {
+      for (const piece of inPieces(body)) {
+        socket.write(piece);
+        await delay(20);
+      }
+    });
+    const answer = await world.send(plainRequest());
+    expect([answer.status, answer.end, answer.text()]).toEqual([200, 'clean', body]);
+  });
+
+  it('U6 uses no connection again on which a 100 came behind the answer', async () => {
+    world.engine.play(write(jsonAnswer() + CONTINUE));
+    const first = await world.send(chatRequest());
+    expect([first.status, first.text()]).toEqual([200, CHAT_ANSWER]);
+    const { connection } = await world.engine.request(0);
+    await world.expectNextServed();
+    expect(world.engine.requests[0]?.connection).not.toBe(connection);
+  });
+
+  it.each([
+    ['103s', HINTS],
+    ['100s', CONTINUE],
+    ['both', CONTINUE + HINTS],
+  ])('U6 cuts an engine that sends %s without end', async (_, early) => {
     world.engine.play(async ({ socket }) => {
       for (let i = 0; i < 500 && socket.writable; i++) {
-        socket.write('HTTP/1.1 103 Early Hints\r\n\r\n');
+        socket.write(early);
         await delay(2);
       }
     });
@@ -72,6 +162,23 @@ describe('answers of upstreams', () => {
     await (
       await world.engine.request(0)
     ).left;
+  });
+
+  it('U6 cuts an engine whose 100 has no end', async () => {
+    world.engine.play(({ socket }) => {
+      socket.write('HTTP/1.1 100 Continue\r\n');
+      for (let i = 0; i < 10_000; i++) socket.write(`x-${String(i)}: ${'y'.repeat(100)}\r\n`);
+    });
+    expectProblem(await world.send(chatRequest()), 502);
+    await (
+      await world.engine.request(0)
+    ).left;
+  });
+
+  it('U6 answers 504 where nothing comes behind a 100', async () => {
+    world.engine.play(write(CONTINUE));
+    expectProblem(await world.send(chatRequest()), 504);
+    await world.expectNextServed();
   });
 
   it.each([400, 404, 409, 413, 422, 429, 500, 503])(

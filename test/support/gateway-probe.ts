@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { JsonObject } from './json.js';
 import type { RunningGateway } from './start-gateway.js';
 
 /** What a gateway's process looks like from within. */
@@ -17,8 +17,14 @@ export interface ProbeReading {
   readonly timers: number;
 }
 
-/** Runs inside the gateway, before it: on SIGUSR2 it prints a line about the process. */
+/** Maps with so many entries are listed one by one. */
+const LARGE = 1000;
+/** Whoever counts all that a large heap holds takes a while. */
+const TOLD_WITHIN_MS = 30_000;
+
+/** Runs inside the gateway, before it: on SIGUSR2 it prints a line about the process, on SIGWINCH about its maps. */
 const MODULE = `
+import { Session } from 'node:inspector';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -49,22 +55,40 @@ process.on('SIGUSR2', () => {
     }) + '\\n');
   }, 10);
 });
+const sizes = 'function () { return this.map((each) => { try { return each.size } catch { return 0 } }) }';
+process.on('SIGWINCH', () => {
+  const session = new Session();
+  session.connect();
+  const ask = (method, params) => {
+    let answer;
+    session.post(method, params, (error, result) => { answer = result; });
+    return answer;
+  };
+  const prototypeObjectId = ask('Runtime.evaluate', { expression: 'Map.prototype' }).result.objectId;
+  const { objectId } = ask('Runtime.queryObjects', { prototypeObjectId }).objects;
+  const { result } = ask('Runtime.callFunctionOn', { objectId, functionDeclaration: sizes, returnByValue: true });
+  session.disconnect();
+  const large = result.value.filter((entries) => entries >= ${String(LARGE)}).sort((a, b) => b - a);
+  process.stdout.write(JSON.stringify({ msg: 'census', large }) + '\\n');
+});
 `;
 
 /** The environment of a gateway that can be probed. */
 export const PROBED = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(MODULE)}` };
 
 /** Reads a gateway that was started with PROBED. */
-export async function probe(gateway: RunningGateway): Promise<ProbeReading> {
-  const readings = (): unknown[] => gateway.logs().filter(({ msg }) => msg === 'probe');
-  const before = readings().length;
-  gateway.kill('SIGUSR2');
-  const deadline = performance.now() + 5000;
-  while (readings().length === before) {
-    if (performance.now() > deadline) throw new Error(`the gateway cannot be probed:\n${gateway.output()}`);
-    await delay(5);
-  }
-  return readings().at(-1) as ProbeReading;
+export const probe = async (gateway: RunningGateway): Promise<ProbeReading> =>
+  (await told(gateway, 'SIGUSR2', 'probe')) as unknown as ProbeReading;
+
+/** The entries of each large map that a gateway started with PROBED holds, the largest first. */
+export const largeMaps = async (gateway: RunningGateway): Promise<readonly number[]> =>
+  (await told(gateway, 'SIGWINCH', 'census'))['large'] as number[];
+
+/** The line that a signal makes the gateway print. */
+function told(gateway: RunningGateway, signal: NodeJS.Signals, msg: string): Promise<JsonObject> {
+  const line = gateway.nextLog(`"msg":"${msg}"`, TOLD_WITHIN_MS);
+  gateway.kill(signal);
+  return line;
 }
 
 /** Descriptors that the gateway has open; undefined where the system does not tell. */

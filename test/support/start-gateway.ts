@@ -57,13 +57,13 @@ export class RunningGateway {
   private readonly errors: string[] = [];
   private readonly exited: Promise<Exit>;
   private readonly killWithTests: () => void;
-  private onLine: ((line: string) => void) | undefined;
+  private readonly listeners = new Set<(line: string) => void>();
   private addresses: { listen: string; management: string } | undefined;
 
   constructor(private readonly child: ChildProcessByStdio<null, Readable, Readable>) {
     createInterface({ input: child.stdout }).on('line', (line) => {
       this.lines.push(line);
-      this.onLine?.(line);
+      for (const hear of this.listeners) hear(line);
     });
     createInterface({ input: child.stderr }).on('line', (line) => this.errors.push(line));
     this.killWithTests = () => child.kill('SIGKILL');
@@ -95,6 +95,25 @@ export class RunningGateway {
   /** Every JSON line that the gateway has printed. */
   logs(): JsonObject[] {
     return this.lines.map(parseJson).filter(isObject);
+  }
+
+  /** The next JSON line with this text in it; rejects where it does not come in time. Cheaper than to look for it. */
+  async nextLog(text: string, withinMs: number): Promise<JsonObject> {
+    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+    const hear = (line: string): void => {
+      const entry = line.includes(text) ? parseJson(line) : undefined;
+      if (isObject(entry)) resolve(entry);
+    };
+    this.listeners.add(hear);
+    const timer = setTimeout(() => {
+      reject(new Error(`no ${text} within ${String(withinMs)} ms; at last:\n${this.output().slice(-2000)}`));
+    }, withinMs);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.listeners.delete(hear);
+    }
   }
 
   /** All that was printed on both outputs, as text. */
@@ -135,12 +154,13 @@ export class RunningGateway {
   /** Settles when the line that says so has been printed. */
   async listening(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    this.onLine = (line) => {
+    const hear = (line: string): void => {
       const entry = parseJson(line);
       if (!isObject(entry) || entry['msg'] !== 'listening') return;
       this.addresses = { listen: String(entry['listen']), management: String(entry['management']) };
       resolve(undefined);
     };
+    this.listeners.add(hear);
     const fail = (why: string): void => {
       reject(new Error(`${why}:\n${this.output()}`));
     };
@@ -154,7 +174,7 @@ export class RunningGateway {
       await promise;
     } finally {
       clearTimeout(timer);
-      this.onLine = undefined;
+      this.listeners.delete(hear);
     }
   }
 

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
-import { Pool, type Dispatcher } from 'undici';
+import { Pool, type buildConnector, type Dispatcher } from 'undici';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
+import { EngineSockets } from './engine-sockets-client.js';
 import type { UpstreamCredentials } from './upstream-credentials.js';
 import type { EngineCall } from '../../common/canonical/engine-call.js';
 
@@ -20,8 +21,6 @@ export interface Target {
 const IDLE_SOCKET_MS = 4000;
 /** A name may point elsewhere by now: no connection is used longer than this for new requests. */
 const SOCKET_LIFE_MS = 30_000;
-/** TCP keep-alive after this silence; Linux, as Node sets it, then gives up after ten probes a second apart. */
-const KEEP_ALIVE_DELAY_MS = 30_000;
 const MAX_RESPONSE_HEAD_BYTES = 64 * 1024;
 /** A body that is larger is written in pieces of this: no system takes it at once from an engine that does not read. */
 const PIECE_BYTES = 512 * 1024;
@@ -32,6 +31,7 @@ const PIECE_BYTES = 512 * 1024;
  */
 export class EngineClient {
   readonly #pools = new Map<string, Pool>();
+  readonly #sockets = new EngineSockets();
 
   constructor(private readonly credentials: UpstreamCredentials) {}
 
@@ -61,6 +61,7 @@ export class EngineClient {
   async end(reason: Error): Promise<void> {
     const pools = [...this.#pools.values()];
     this.#pools.clear();
+    this.#sockets.end();
     await Promise.all(pools.map((pool) => pool.destroy(reason)));
   }
 
@@ -69,7 +70,7 @@ export class EngineClient {
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       this.#closeUnused();
-      pool = openPool(upstream, origin, connectMs);
+      pool = openPool(upstream, origin, this.#sockets.connector(connectMs));
       this.#pools.set(key, pool);
     }
     return pool;
@@ -99,7 +100,7 @@ function* inPieces(body: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
-function openPool(upstream: UpstreamConfig, origin: string, connectMs: number): Pool {
+function openPool(upstream: UpstreamConfig, origin: string, connect: buildConnector.connector): Pool {
   return new Pool(origin, {
     connections: upstream.connections,
     pipelining: 1,
@@ -111,6 +112,6 @@ function openPool(upstream: UpstreamConfig, origin: string, connectMs: number): 
     maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: connectMs, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS },
+    connect,
   });
 }
