@@ -28,6 +28,7 @@ export default {
       testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/{support,conformance}/**/*.spec.ts'],
     },
     { ...common, displayName: 'architecture', testMatch: ['<rootDir>/test/architecture/**/*.spec.ts'] },
+    { ...common, displayName: 'bench', testMatch: ['<rootDir>/test/bench/*.spec.ts'] },
     { ...common, displayName: 'deploy', testMatch: ['<rootDir>/test/deploy/**/*.spec.ts'] },
     { ...common, displayName: 'conformance', testMatch: ['<rootDir>/test/conformance/**/*.e2e-spec.ts'] },
     { ...common, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },

@@ -6,6 +6,7 @@ import { Children } from './children.mjs';
 import { compareMode } from './compare.mjs';
 import { startIssuer } from './issuer.mjs';
 import { LoadGenerator } from './load-generator.mjs';
+import { conditionsOf } from './conditions.mjs';
 import { measureGrowth } from './growth.mjs';
 import { measureLeaving } from './leaving.mjs';
 import { measureParked } from './memory.mjs';
@@ -29,7 +30,7 @@ export class Bench {
     this.#pinItself();
   }
 
-  /** What was found, by mode. */
+  /** What was found, by mode: how it was measured, and a result for each start. */
   async run() {
     const names = await this.#measurable();
     this.#issuer = await startIssuer();
@@ -45,7 +46,10 @@ export class Bench {
       start: (name) => startTarget(name, surroundings),
       stop: ({ child }) => child === undefined || this.#children.stop(child),
     };
-    return this.#measure(run);
+    const { rounds, scale } = this.options;
+    const how = { conditions: conditionsOf(this.#children.apart), rounds, scale };
+    const found = await this.#measure(run);
+    return Object.fromEntries(Object.entries(found).map(([mode, starts]) => [mode, { run: how, starts }]));
   }
 
   async #measure(run) {
@@ -80,11 +84,6 @@ export class Bench {
     await this.#children.stopAll();
     this.#issuer?.stop();
     rmSync(this.#folder, { recursive: true, force: true });
-  }
-
-  /** Whether what is measured had a processor to itself. */
-  get apart() {
-    return this.#children.apart;
   }
 
   async #interrupt(code) {

@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os';
-import { recorded, show } from './figures.mjs';
+import { recorded, show } from '../report/figures.mjs';
 import { fillNarrowBand, takeThePlace } from './held-queue.mjs';
 import { COMPARISONS, orderOf } from './modes.mjs';
 import { cpuMicros } from './processors.mjs';
@@ -9,7 +9,7 @@ const SHORTEST_SECONDS = 0.1;
 
 /**
  * Measures a mode on targets that are up: they are warmed, then slices of load go round them.
- * `run`: { load, token, rounds, scale, progress }. The result: `{ column: [slice, …] }`.
+ * `run`: { load, token, rounds, scale, progress }. The result: `{ column: { cpuMicros: [one a round, …], p50Micros, p99Micros } }`.
  */
 export async function compareMode(name, targets, run) {
   const { load, token, rounds, progress } = run;
@@ -28,8 +28,12 @@ export async function compareMode(name, targets, run) {
     progress(`${name}, round ${round + 1} of ${rounds}: ${roundText(cells, round)}`);
   }
   if (filled !== undefined) await load.run('release');
-  return Object.fromEntries(cells.map(({ column, slices }) => [column, slices]));
+  return Object.fromEntries(cells.map(({ column, slices }) => [column, byFigure(slices)]));
 }
+
+const FIGURES = ['cpuMicros', 'p50Micros', 'p99Micros'];
+const byFigure = (slices) =>
+  Object.fromEntries(FIGURES.map((figure) => [figure, slices.map((slice) => slice[figure])]));
 
 /** Each is the first in its turn. */
 const rotated = (cells, round) => cells.map((_, at) => cells[(at + round) % cells.length]);

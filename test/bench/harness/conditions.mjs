@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism, cpus, loadavg, release } from 'node:os';
+import { cpus, loadavg, release } from 'node:os';
 import { portkeyVersion } from './peers.mjs';
 
 const require = createRequire(import.meta.url);
@@ -13,7 +13,7 @@ export function conditionsOf(apart) {
   );
   return {
     day: new Date().toISOString().slice(0, 10),
-    machine: `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${availableParallelism()} processors, Linux ${release()}`,
+    machine: `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${cpus().length} processors, Linux ${release().split('-')[0]}`,
     apart,
     load: loadavg()[0].toFixed(1),
     versions: {

@@ -1,4 +1,4 @@
-import { recorded, show } from './figures.mjs';
+import { recorded, show } from '../report/figures.mjs';
 import { warm } from './memory.mjs';
 import { rssMebibytes } from './processors.mjs';
 

@@ -1,4 +1,4 @@
-import { recorded } from './figures.mjs';
+import { recorded } from '../report/figures.mjs';
 
 const STREAMS = 100;
 /** A relay that has not passed it on by then does not. */

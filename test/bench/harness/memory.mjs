@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { recorded, show } from './figures.mjs';
+import { recorded, show } from '../report/figures.mjs';
 import { queueUp, takeThePlace } from './held-queue.mjs';
 import { COMPARISONS } from './modes.mjs';
 import { rssMebibytes } from './processors.mjs';

@@ -11,12 +11,6 @@ export function quantile(numbers, share) {
 
 export const median = (numbers) => quantile(numbers, 0.5);
 
-/** Each by the one at the same place. */
-export const ratios = (numbers, bases) => numbers.map((number, at) => number / bases[at]);
-
-/** … and less that. */
-export const differences = (numbers, bases) => numbers.map((number, at) => number - bases[at]);
-
 /** As many digits as mean something. */
 export function show(value) {
   if (!Number.isFinite(value)) return '–';
