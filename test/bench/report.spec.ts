@@ -43,16 +43,16 @@ describe('the table', () => {
   it('has the median of the ratios, each taken within its round, and what the base costs', async () => {
     const { reportText } = await load();
     const cells = cellsOf(reportText({ unary }), 'CPU per request, 1 KB, 32');
-    expect(cells.slice(1)).toEqual(['1 (100 µs)', '–', '1.50 (1.50–1.58)', '0.50 (0.50–0.50)', '–', '–', '≤ 1.5']);
+    expect(cells.slice(1)).toEqual(['1 (100 µs)', '1.50 (1.50–1.58)', '0.50 (0.50–0.50)', '≤ 1.5']);
   });
 
   it('leaves out what was not measured, and shows a stream that waits beside one that is parked', async () => {
     const { reportText } = await load();
     const text = reportText({ parked });
-    expect(text).not.toContain('CPU per request');
-    expect(cellsOf(text, 'memory with 1,000')[3]).toBe('1.50 (1.50–1.50)');
-    expect(cellsOf(text, 'memory for a parked')[3]).toBe('30.0 (30.0–30.0)');
-    expect(cellsOf(text, '… that waits')[3]).toBe('5.00 (5.00–5.00)');
+    expect(text).not.toMatch(/CPU per request|nginx/);
+    expect(cellsOf(text, 'memory with 1,000')[2]).toBe('1.50 (1.50–1.50)');
+    expect(cellsOf(text, 'memory for a parked')[2]).toBe('30.0 (30.0–30.0)');
+    expect(cellsOf(text, '… that waits')[2]).toBe('5.00 (5.00–5.00)');
   });
 });
 

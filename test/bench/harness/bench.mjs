@@ -13,7 +13,7 @@ import { measureParked } from './memory.mjs';
 import { COMPARISONS } from './modes.mjs';
 import { lackingTargets, startEngine, startTarget } from './targets.mjs';
 
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 };
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 /** One run of the bench, and all that it has started. */
 export class Bench {
@@ -94,7 +94,7 @@ export class Bench {
 
   async #measurable() {
     const { only } = this.options;
-    const lacking = await lackingTargets(only);
+    const lacking = await lackingTargets(only, this.#children);
     for (const [name, why] of lacking) this.#progress(`${name} is left out: ${why}`);
     return only.filter((name) => !lacking.has(name));
   }

@@ -10,13 +10,14 @@ const KEPT_ERROR_CHARACTERS = 2_000;
 
 /** A process that the bench has started. */
 class Child {
-  #errors = '';
+  /** The end of what it wrote to standard error. */
+  errors = '';
 
   constructor(name, process) {
     this.name = name;
     this.process = process;
     process.stderr?.on('data', (bytes) => {
-      this.#errors = (this.#errors + bytes).slice(-KEPT_ERROR_CHARACTERS);
+      this.errors = (this.errors + bytes).slice(-KEPT_ERROR_CHARACTERS);
     });
     this.exited = once(process, 'exit');
     // Whoever waits for it is told; nobody has to.
@@ -33,7 +34,7 @@ class Child {
   }
 
   failure(what) {
-    return new Error(`${this.name} ${what}${this.#errors === '' ? '' : `:\n${this.#errors.trim()}`}`);
+    return new Error(`${this.name} ${what}${this.errors === '' ? '' : `:\n${this.errors.trim()}`}`);
   }
 }
 
@@ -57,11 +58,11 @@ export class Children {
   }
 
   /** `processor`: load or target. `stdio`: of the output, and whether there is an IPC channel. */
-  start(name, command, { processor, env = {}, output = 'ignore', channel = false }) {
+  start(name, command, { processor, env = {}, cwd, output = 'ignore', channel = false }) {
     const pinned = this.#pinned ? ['taskset', '-c', String(this.processors[processor]), ...command] : command;
     const [program, ...args] = pinned;
     const stdio = ['ignore', output, 'pipe', ...(channel ? ['ipc'] : [])];
-    const child = new Child(name, spawn(program, args, { stdio, env: { ...process.env, ...env } }));
+    const child = new Child(name, spawn(program, args, { stdio, cwd, env: { ...process.env, ...env } }));
     this.#children.add(child);
     child.exited.then(
       () => this.#children.delete(child),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { recorded, show } from '../report/figures.mjs';
+import { warmScale } from './compare.mjs';
 import { queueUp, takeThePlace } from './held-queue.mjs';
 import { COMPARISONS } from './modes.mjs';
 import { rssMebibytes } from './processors.mjs';
@@ -56,7 +57,7 @@ export async function warm(target, { load, token, scale }) {
   await load.run('unary', {
     ...order,
     to: target.to(token),
-    requests: Math.ceil(most.requests * scale),
+    requests: Math.ceil(most.requests * warmScale(scale)),
     seconds: most.seconds,
   });
 }

@@ -26,7 +26,7 @@ export const COMPARISONS = {
     kind: 'unary',
     order: { connections: 1, ...KIB },
     warm: { requests: 500, seconds: 1 },
-    slice: { requests: 600, seconds: 0.6 },
+    slice: { requests: 500, seconds: 0.5 },
     cells: asked(['direct', ...ALL]),
   },
   stream: {

@@ -7,7 +7,7 @@ export const USAGE = `npm run bench -- [options]
   --only LIST     ${TARGET_NAMES.join(', ')}; without it all that can be measured here
   --rounds N      slices that each target gets in each start; 11
   --starts N      how often everything is started afresh; 3
-  --scale X       0.01 to 1: shortens warming up and slices; 1
+  --scale X       0.01 to 1: shortens the slices so much, and warming up by the root of it; 1
   --write         puts the figures into docs/bench.md, docs/bench.json and the table of README.md; modes that were not
                   measured keep what they have
   --out FILE      puts the figures of this run into a file, as JSON`;

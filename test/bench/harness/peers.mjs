@@ -1,6 +1,4 @@
 // Gateways that are not among our own dependencies, installed into test/bench/peers when they are to be measured.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -14,13 +12,13 @@ export const PORTKEY_PROGRAM = `${FOLDER}node_modules/${PORTKEY}/build/start-ser
 /** The version that is measured. */
 export const portkeyVersion = () => readJson('package.json').dependencies[PORTKEY];
 
-/** Why Portkey cannot be measured; undefined: it is there. */
-export async function portkeyLacking() {
+/** Why Portkey cannot be measured; undefined: it is there. `children`: what npm is started as one of. */
+export async function portkeyLacking(children) {
   if (isInstalled()) return undefined;
   process.stderr.write(`installing ${PORTKEY} ${portkeyVersion()} into test/bench/peers …\n`);
-  const output = await npmInstall();
+  const said = await npmInstall(children);
   if (isInstalled()) return undefined;
-  return `${PORTKEY} ${portkeyVersion()} could not be installed into test/bench/peers: ${output}`;
+  return `${PORTKEY} ${portkeyVersion()} could not be installed into test/bench/peers: ${said}`;
 }
 
 function isInstalled() {
@@ -28,17 +26,18 @@ function isInstalled() {
   return readJson(`node_modules/${PORTKEY}/package.json`).version === portkeyVersion();
 }
 
-/** What npm said, in a line. Its scripts are not run: it needs none. */
-async function npmInstall() {
+/** What npm said, in a line. Scripts of packages are not run: none of these needs one. */
+async function npmInstall(children) {
   const args = ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  const npm = spawn('npm', args, { cwd: FOLDER, stdio: ['ignore', 'ignore', 'pipe'], timeout: INSTALL_TIMEOUT_MS });
-  let said = '';
-  npm.stderr.on('data', (bytes) => (said += bytes));
+  const npm = children.start('npm', ['npm', ...args], { processor: 'load', cwd: FOLDER });
+  const late = setTimeout(() => void children.stop(npm), INSTALL_TIMEOUT_MS);
   try {
-    const [code, signal] = await once(npm, 'exit');
-    return said.trim().split('\n')[0] || `npm ended with ${code ?? signal}`;
+    const [code, signal] = await npm.exited;
+    return npm.errors.trim().split('\n')[0] || `npm ended with ${code ?? signal}`;
   } catch (error) {
     return error.message;
+  } finally {
+    clearTimeout(late);
   }
 }
 

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { untilHealthy } from './children.mjs';
-import { freePorts } from './free-ports.mjs';
+import { freePort } from './free-port.mjs';
 import { gatewayConfig } from './gateway-config.mjs';
 import { nginxConfig } from './nginx-config.mjs';
 import { PORTKEY_PROGRAM, portkeyLacking } from './peers.mjs';
@@ -64,10 +64,10 @@ function nginxLacking() {
 }
 
 /** Why targets cannot be measured, by name; of those that can, nothing. */
-export async function lackingTargets(names) {
+export async function lackingTargets(names, children) {
   const lacking = new Map();
   for (const name of names) {
-    const why = await TARGETS[name].lacking?.();
+    const why = await TARGETS[name].lacking?.(children);
     if (why !== undefined) lacking.set(name, why);
   }
   return lacking;
@@ -103,7 +103,8 @@ class Target {
 export async function startTarget(name, { children, engine, issuer, folder }) {
   const { command, env, health = '/v1/models', logs } = TARGETS[name];
   if (command === undefined) return new Target(name, { port: engine.port }, undefined);
-  const [port, managementPort] = await freePorts(2);
+  const port = await freePort();
+  const managementPort = await freePort();
   const place = {
     port,
     managementPort,
@@ -122,7 +123,7 @@ export async function startTarget(name, { children, engine, issuer, folder }) {
 
 /** The engine that all of them ask. */
 export async function startEngine(children) {
-  const [port] = await freePorts(1);
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const command = [process.execPath, program('engine.mjs')];
   const child = children.start('the engine', command, { processor: 'load', env: { PORT: String(port) } });

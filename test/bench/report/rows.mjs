@@ -40,7 +40,7 @@ export const ROWS = [
   cpu('large', 'CPU per request, 300 KB, 8 connections', { aim: '≤ 1.3' }),
   cpu('stream', 'CPU per streamed chunk', { aim: '≤ 1.15' }),
   cpu('messages', '… translated for Anthropic clients', { aim: '≤ 2' }),
-  cpu('rejected', 'CPU per refusal, queue full, to a relayed request', {
+  cpu('rejected', 'CPU per refusal, queue full, against a relayed request', {
     ...{ aim: '≤ 0.33', over: 'gateway', gateway: 'queue full' },
   }),
   cpu('rejected', '… no token', { aim: '≤ 0.33', over: 'gateway', gateway: 'no token' }),

@@ -13,14 +13,16 @@ function table(head, rows) {
 const middle = (values) => rangeText(quantile(values, 0.25), quantile(values, 0.75));
 const rangeText = (least, most) => (Number.isFinite(least) ? `${show(least)}–${show(most)}` : NOTHING);
 
-/** Every row that was measured. `detailed`: with the middle half of the rounds. */
+/** Every row and every column that was measured. `detailed`: with the middle half of the rounds. */
 export function summaryTable(modes, detailed = false) {
+  const measured = new Set(Object.values(modes).flatMap(({ starts }) => starts.flatMap(Object.keys)));
+  const columns = Object.keys(COLUMNS).filter((column) => measured.has(column));
   const rows = ROWS.filter(({ mode }) => modes[mode] !== undefined).map((row) => [
     row.label,
-    ...Object.keys(COLUMNS).map((column) => summaryCell(row, cellOf(row, column, modes[row.mode]), detailed)),
+    ...columns.map((column) => summaryCell(row, cellOf(row, column, modes[row.mode]), detailed)),
     row.aim ?? '',
   ]);
-  return table(['', ...Object.values(COLUMNS), 'aim'], rows);
+  return table(['', ...columns.map((column) => COLUMNS[column]), 'aim'], rows);
 }
 
 function summaryCell(row, cell, detailed) {
