@@ -47,6 +47,6 @@ export default {
       testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'],
       testPathIgnorePatterns: ['/node_modules/', ...ALONE],
     },
-    { ...common, displayName: 'alone', testMatch: [LIVE_STORES, ...ALONE] },
+    { ...common, displayName: 'alone', testMatch: [LIVE_STORES, '<rootDir>/test/bench/*.spec.ts', ...ALONE] },
   ],
 };

@@ -2,15 +2,16 @@
 // Run after a build: node --expose-gc test/bench/admission.bench.mjs [folder with the compiled admission core]
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { scaled } from './scale.mjs';
 
 const here = import.meta.dirname;
 const compiled = resolve(process.argv[2] ?? `${here}/../../dist/modules/admission/core`);
 const { Pool } = await import(pathToFileURL(`${compiled}/pool.js`).href);
 
-const DEPTHS = [1_000, 10_000, 100_000];
-const OPERATIONS = 500;
-const ROUNDS = 30;
-const CALM_OPERATIONS = 20_000;
+const OPERATIONS = scaled(500, 5);
+const DEPTHS = [1_000, 10_000, 100_000].map((depth) => scaled(depth, OPERATIONS));
+const ROUNDS = scaled(30, 2);
+const CALM_OPERATIONS = scaled(20_000);
 
 const ALL_BANDS = [0, 1, 2];
 

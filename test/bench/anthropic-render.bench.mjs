@@ -4,6 +4,7 @@
 import { createServer, request as httpRequest } from 'node:http';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
+import { scaled } from './scale.mjs';
 
 const dist = pathToFileURL(`${resolve(process.argv[2] ?? 'dist')}/`);
 const core = (path) => import(new URL(`modules/dialects/core/${path}`, dist));
@@ -12,9 +13,9 @@ const { AnthropicRendering } = await core('anthropic/anthropic-rendering.js');
 const { NativeRendering } = await core('native-rendering.js');
 const { NativeMessageWords } = await core('anthropic/native-words.js');
 
-const ROUNDS = 5;
-const CALLS = 200_000;
-const STREAMED = 20_000;
+const ROUNDS = scaled(5);
+const CALLS = scaled(200_000);
+const STREAMED = scaled(20_000);
 const SSE = { 'content-type': 'text/event-stream' };
 
 const event = (delta, more = {}) =>

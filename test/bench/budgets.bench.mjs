@@ -2,13 +2,14 @@
 // Run after a build: node --expose-gc test/bench/budgets.bench.mjs [folder with the compiled budgets]
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { scaled } from './scale.mjs';
 
 const here = import.meta.dirname;
 const compiled = resolve(process.argv[2] ?? `${here}/../../dist/modules/budgets`);
 const { Budgets } = await import(pathToFileURL(`${compiled}/budgets.js`).href);
 
-const OPERATIONS = 50_000;
-const ROUNDS = 30;
+const OPERATIONS = scaled(50_000);
+const ROUNDS = scaled(30, 2);
 const GOAL_MICROSECONDS = 2;
 
 /** A day in which each request comes a fraction of a millisecond after the one before. */
@@ -64,5 +65,5 @@ console.log(
 for (const [label, one] of Object.entries(CASES)) {
   globalThis.gc?.();
   const rounds = Array.from({ length: ROUNDS }, () => microseconds(one)).sort((a, b) => a - b);
-  console.log(`${label.padEnd(40)}${rounds[0].toFixed(2).padStart(8)}${rounds[ROUNDS / 2].toFixed(2).padStart(8)}`);
+  console.log(`${label.padEnd(40)}${rounds[0].toFixed(2).padStart(8)}${rounds[ROUNDS >> 1].toFixed(2).padStart(8)}`);
 }

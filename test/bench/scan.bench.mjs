@@ -3,13 +3,14 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { scaled } from './scale.mjs';
 
 const here = import.meta.dirname;
 const compiled = resolve(process.argv[2] ?? `${here}/../../dist/modules/dialects/core`);
 const { scanRequest } = await import(pathToFileURL(`${compiled}/scan-request.js`).href);
 
-const ROUNDS = 41;
-const ROUND_MS = 25;
+const ROUNDS = scaled(41, 6);
+const ROUND_MS = scaled(25);
 
 const json = (value, indent) => Buffer.from(JSON.stringify(value, undefined, indent));
 

@@ -2,14 +2,15 @@
 // Wants a build: npm run build && node test/bench/stream-render.bench.mjs [dist]
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
+import { scaled } from './scale.mjs';
 
 const dist = pathToFileURL(`${resolve(process.argv[2] ?? 'dist')}/`);
 const { OpenAiRendering } = await import(new URL('modules/dialects/core/openai/open-ai-rendering.js', dist));
-const { renderOpenAiProblem } = await import(new URL('modules/dialects/core/openai/render-problem.js', dist));
+const { renderOpenAiProblem } = await import(new URL('modules/dialects/core/openai-problem.js', dist));
 const { GatewayProblem } = await import(new URL('common/problem/gateway-problem.js', dist));
 
-const ROUNDS = 5;
-const CALLS = 200_000;
+const ROUNDS = scaled(5);
+const CALLS = scaled(200_000);
 
 const event = (delta, more = {}) =>
   Buffer.from(
