@@ -52,6 +52,11 @@ export class Claims {
     return holding;
   }
 
+  /** What has been asked is of no use any more, whatever comes of it. */
+  abandonAll(): readonly Holding[] {
+    return this.waiters().flatMap((waiter) => this.abandon(waiter) ?? []);
+  }
+
   /** A copy. */
   waiters(): readonly Waiter[] {
     return [...this.#asked.keys()];

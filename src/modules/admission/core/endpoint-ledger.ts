@@ -42,6 +42,10 @@ export interface AtReading {
   readonly turn: number;
 }
 
+/** So many more are held, and so many fewer free. */
+export const grownBy = ({ own, occupied, turn }: AtReading, grown: number): AtReading =>
+  grown <= 0 ? { own, occupied, turn } : { own: own + grown, occupied: occupied + grown, turn };
+
 /** What is known beside a reading. */
 export interface ReadingTerms {
   /** The number of the reading, as all gateways count. */
@@ -80,6 +84,10 @@ export class EndpointLedger {
   reading: GaugeReading | undefined;
   /** When the gauges were last read; undefined: they are too old, or do not tell. */
   atReading: AtReading | undefined;
+  /** When all other gateways had told what they have; undefined: they have not. */
+  atNews: AtReading | undefined;
+  /** Places of this gateway when the store that counts had gone. */
+  ownAtLoss = 0;
   readonly #remote = new Map<string, readonly LeaseEntry[]>();
   /** Places of others that the reading shows; undefined: what others had then is not known. */
   #remoteAtReading: number | undefined;
@@ -154,6 +162,16 @@ export class EndpointLedger {
     this.#watchForeign(reading);
     const occupied = this.gaugedPlaces();
     this.atReading = occupied === undefined ? undefined : { own: this.ownPlaces, occupied, turn: terms.turn };
+  }
+
+  /** The others have just told what they have. */
+  noteNews(turn: number): void {
+    this.atNews = { own: this.ownPlaces, occupied: this.occupied(), turn };
+  }
+
+  /** What has been granted since upon the news counts as if it had been held before. */
+  settleNews(): void {
+    this.atNews = this.atNews && grownBy(this.atNews, this.ownPlaces - this.atNews.own);
   }
 
   /** The gauges are too old to be believed: what this gateway has itself remains. */

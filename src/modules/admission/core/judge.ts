@@ -7,6 +7,7 @@ import type { PlaceBook } from './place-book.js';
 import type { PoolPolicy, PoolRequest, TestName } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
 import { Reservation } from './reservation.js';
+import type { Share } from './share-rule.js';
 import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
 import { candidateOf, type Waiter } from './waiter.js';
 import type { WaitingRoom } from './waiting-room.js';
@@ -43,15 +44,15 @@ export class Judge {
 
   constructor(private readonly terms: JudgeTerms) {
     this.#choice = new EndpointChoice(terms.policy);
-    this.reservation = new Reservation(this.#choice);
+    this.reservation = new Reservation(this.#choice, terms.among?.peers);
   }
 
   placeFor(waiter: Waiter, now: number): FoundPlace | undefined {
     const { policy, activity, among } = this.terms;
     const kvTokens = kvTokensOf(policy, waiter.request);
-    const candidate = candidateOf(waiter, kvTokens, now, waiter === this.reservation.kept?.waiter);
+    const candidate = candidateOf(waiter, kvTokens, now, waiter === this.reservation.waiter);
     const view = this.#view(now);
-    const choice = this.#hasRoomFor(waiter) ? this.#choice.choose(candidate, view, activity.lastLongAt) : AT_LIMIT;
+    const choice = this.#hasRoomFor(waiter, view) ? this.#choice.choose(candidate, view, activity.lastLongAt) : AT_LIMIT;
     if (choice.endpoint === undefined) {
       this.hold(waiter, choice, now);
       this.reservation.held(waiter, candidate, view);
@@ -78,12 +79,19 @@ export class Judge {
     waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
   }
 
-  #hasRoomFor(waiter: Waiter): boolean {
-    const { policy, book, among } = this.terms;
-    const inUse = book.overall(this.endpoints);
+  #hasRoomFor(waiter: Waiter, { policy, share, endpoints }: PoolView): boolean {
+    const { book } = this.terms;
+    const inUse = book.overall(endpoints, share);
     if (inUse === 0) return true;
-    const limit = among?.share?.mostOverall(policy.limit, this.endpoints) ?? policy.limit;
-    return inUse + waiter.request.places + this.reservation.placesKeptFrom(waiter) <= limit;
+    const { places } = waiter.request;
+    if (inUse + places + this.reservation.placesKeptFrom(waiter) > policy.limit) return false;
+    if (share === undefined || this.#goesOnTop(waiter, share)) return true;
+    return book.inUse + places <= share.mostOverall(policy.limit, waiter.band, endpoints);
+  }
+
+  /** A request for which an endpoint is kept clear has its limit there. */
+  #goesOnTop(waiter: Waiter, share: Share): boolean {
+    return !share.told && waiter === this.reservation.waiter;
   }
 
   #view(now: number): PoolView {
@@ -97,7 +105,7 @@ export class Judge {
       topBandAround: activity.topBandAround(now),
       longWaits: room.longWaits || among?.peers.longWaits === true,
       reserved: this.reservation.kept,
-      share: among?.share,
+      share: among?.shareAt(now),
       starved: (band) => activity.isStarved(band, room.bands[band]?.candidates()[0], now) && !this.#runsElsewhere(band),
     };
   }

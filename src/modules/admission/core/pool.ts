@@ -97,17 +97,27 @@ export class Pool {
 
   /** What other gateways are to know of this pool; undefined: there are none. */
   shared(now: number): SharedLedger | undefined {
-    return this.#among?.tell(now);
+    return this.#among?.tell(now, this.#judge.reservation.here);
   }
 
   /** What another gateway has told of its pool; undefined: it has fallen silent. */
   remote(peer: string, ledger: SharedLedger | undefined): void {
-    this.#among?.peers.hear(peer, ledger, this.clock.now());
+    this.#among?.hear(peer, ledger, this.clock.now());
     this.#pump();
   }
 
-  /** What others hold, or whether the store counts, has changed in a way that is not told by `remote`. */
+  /** All other gateways have told of theirs, one after the other. */
+  afterNews(): void {
+    this.#among?.afterNews(this.#room.highest, () => this.#pump());
+  }
+
+  /** Whether the store counts has changed. */
   sharingChanged(): void {
+    if (this.#among?.turned(this.clock.now()) === true) {
+      // What it was asked last it may have granted or not: nobody is let in upon that.
+      for (const holding of this.#claims?.abandonAll() ?? []) this.#notClaimed(holding);
+      this.#among.noteLoss();
+    }
     this.#pump();
   }
 
@@ -170,7 +180,7 @@ export class Pool {
   }
 
   readonly #cancel = (waiter: Waiter): void => {
-    const keptRoom = this.#judge.reservation.kept?.waiter === waiter;
+    const keptRoom = this.#judge.reservation.waiter === waiter;
     const claimed = this.#claims?.abandon(waiter);
     if (claimed !== undefined) this.#takeBack(claimed);
     else this.#forget(waiter);
@@ -205,7 +215,7 @@ export class Pool {
   }
 
   #grantOne(now: number): boolean {
-    for (const head of this.#room.turns(this.#judge.reservation.kept?.waiter))
+    for (const head of this.#room.turns(this.#judge.reservation.waiter))
       if (this.#tryGrant(head, now)) return true;
     return false;
   }
