@@ -50,6 +50,7 @@ const LONG_PATIENCE_MS = 60_000;
 const SMALL_LONG_MS = 45_000;
 const HEAVY_REST = 0.5;
 const QUIET_BELOW_MS = 200;
+const KEPT_OUT_MS = 5000;
 
 function backlogLimitMs(band: number, { defaultBand }: PoolPolicy): number {
   if (band < defaultBand || band === 0) return Infinity;
@@ -141,15 +142,18 @@ function hasLowPrefill(endpoint: EndpointLedger, policy: PoolPolicy): boolean {
   return false;
 }
 
+/** A gateway whose others hold everything, and use again what they give back, would never come to its share. */
+const isKeptOut = ({ kind, waitedMs }: Candidate, { endpoints }: PoolView): boolean =>
+  kind === 'light' && waitedMs >= KEPT_OUT_MS && endpoints.every(({ ownPlaces }) => ownPlaces === 0);
+
 function fitsGauges(r: Candidate, e: EndpointLedger, pool: PoolView): boolean {
   const { policy, share } = pool;
   const gauged = e.gaugedPlaces();
   if (gauged === undefined || policy.gauges === undefined) return true;
   const most = Math.min(cap(r.band, e, pool), policy.gauges.maxInflight);
   if (gauged + r.places <= most) return true;
-  // A gateway whose others hold everything, and use again what they give back, would never come to its share.
   if (share === undefined) return false;
-  return e.ownPlaces + r.places <= share.guaranteed(most) || goesOnTop(r, e, share);
+  return goesOnTop(r, e, share) || (isKeptOut(r, pool) && r.places <= share.guaranteed(most));
 }
 
 /**

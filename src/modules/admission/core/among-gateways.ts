@@ -1,4 +1,4 @@
-import type { ReadingTerms } from './endpoint-ledger.js';
+import type { ReadingTerms } from './at-reading.js';
 import { LostStoreShare } from './lost-store-share.js';
 import { OwnLedger } from './own-ledger.js';
 import { PeerLedgers, type MergeInto } from './peer-ledgers.js';

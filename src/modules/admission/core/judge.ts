@@ -9,7 +9,7 @@ import { workClassOf } from './prefill-rate.js';
 import { Reservation } from './reservation.js';
 import type { Share } from './share-rule.js';
 import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
-import { candidateOf, type Waiter } from './waiter.js';
+import { candidateOf, Waiter, type WaiterTerms } from './waiter.js';
 import type { WaitingRoom } from './waiting-room.js';
 
 const heldByThis = (heldBy: TestName): Held => ({ endpoint: undefined, heldBy, gaugesAlone: false });
@@ -26,6 +26,9 @@ export interface JudgeTerms {
   readonly among: AmongGateways | undefined;
 }
 
+/** How a request came. `order` absent: it has just done so. */
+export type Came = Pick<WaiterTerms, 'since' | 'tries' | 'listener' | 'leave'> & { readonly order?: number };
+
 /** A place that a request may have. */
 export interface FoundPlace {
   readonly endpoint: EndpointLedger;
@@ -41,6 +44,7 @@ export class Judge {
   /** By address. */
   endpoints: readonly EndpointLedger[] = [];
   readonly #choice: EndpointChoice;
+  #asked = 0;
 
   constructor(private readonly terms: JudgeTerms) {
     this.#choice = new EndpointChoice(terms.policy);
@@ -52,7 +56,9 @@ export class Judge {
     const kvTokens = kvTokensOf(policy, waiter.request);
     const candidate = candidateOf(waiter, kvTokens, now, waiter === this.reservation.waiter);
     const view = this.#view(now);
-    const choice = this.#hasRoomFor(waiter, view) ? this.#choice.choose(candidate, view, activity.lastLongAt) : AT_LIMIT;
+    const choice = this.#hasRoomFor(waiter, view)
+      ? this.#choice.choose(candidate, view, activity.lastLongAt)
+      : AT_LIMIT;
     if (choice.endpoint === undefined) {
       this.hold(waiter, choice, now);
       this.reservation.held(waiter, candidate, view);
@@ -63,8 +69,15 @@ export class Judge {
     return undefined;
   }
 
-  /** How much prefill a request is likely to need, and how long it may wait for that. */
-  patienceFor(request: PoolRequest, since: number): Pick<Waiter, 'estimateMs' | 'kind' | 'deadline'> {
+  /** A request as it waits: its tenant as all gateways name it. */
+  waiterOf(request: PoolRequest, came: Came): Waiter {
+    const tenant = this.terms.among?.sharing.tenantKey(request.tenant) ?? request.tenant;
+    const order = came.order ?? (this.#asked += 1);
+    return new Waiter({ request, tenant, ...came, order, ...this.#patienceFor(request, came.since) });
+  }
+
+  /** How much prefill it is likely to need, and how long it may wait for that. */
+  #patienceFor(request: PoolRequest, since: number): Pick<Waiter, 'estimateMs' | 'kind' | 'deadline'> {
     const { policy } = this.terms;
     const estimateMs = prefillEstimateMs(policy, this.endpoints, request);
     return { estimateMs, kind: workClassOf(estimateMs), deadline: since + patienceMs(policy, request, estimateMs) };

@@ -55,9 +55,7 @@ export class PeerLedgers {
       epoch,
       band: Math.min(...backlog.filter(({ wantsPlace }) => wantsPlace).map(({ band }) => band)),
     }));
-    return this.into.bands.map((_, index) =>
-      highest.filter(({ band }) => band <= index).map(({ epoch }) => epoch),
-    );
+    return this.into.bands.map((_, index) => highest.filter(({ band }) => band <= index).map(({ epoch }) => epoch));
   }
 
   get longWaits(): boolean {

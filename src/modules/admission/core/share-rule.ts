@@ -1,4 +1,5 @@
-import type { AtReading, EndpointLedger } from './endpoint-ledger.js';
+import type { AtReading } from './at-reading.js';
+import type { EndpointLedger } from './endpoint-ledger.js';
 
 /** Where and for whom a place is wanted. */
 export interface WantedPlace {

@@ -1,4 +1,5 @@
-import { grownBy, type AtReading, type EndpointLedger } from './endpoint-ledger.js';
+import { grownBy, type AtReading } from './at-reading.js';
+import type { EndpointLedger } from './endpoint-ledger.js';
 import type { PeerLedgers } from './peer-ledgers.js';
 import { fixedPart, type Share, type Sharer, type WantedPlace } from './share-rule.js';
 
@@ -69,7 +70,10 @@ export class ToldShare implements Share {
   }
 
   #among(others: readonly string[]): Sharer {
-    return { index: others.filter((other) => other < this.epoch).length, count: Math.max(this.gateways, others.length + 1) };
+    return {
+      index: others.filter((other) => other < this.epoch).length,
+      count: Math.max(this.gateways, others.length + 1),
+    };
   }
 }
 
