@@ -73,17 +73,14 @@ export class AmongGateways {
     this.#told.settle(endpoints);
   }
 
-  /** Whether the store counts may have changed; true: it does so no more. */
-  turned(now: number): boolean {
+  /** Whether the store counts may have changed. If it does so no more, what it has been asked is given up first. */
+  turned(now: number, giveUp: () => void): void {
     const live = this.sharing.live();
     const lost = this.#wasLive && !live;
     this.#wasLive = live;
-    if (lost) this.#lostAt = now;
-    return lost;
-  }
-
-  /** What has been asked of the store that has gone is taken back. */
-  noteLoss(): void {
+    if (!lost) return;
+    this.#lostAt = now;
+    giveUp();
     this.#lost.noteLoss([...this.pool.endpoints.values()]);
   }
 

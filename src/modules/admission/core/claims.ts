@@ -52,9 +52,12 @@ export class Claims {
     return holding;
   }
 
-  /** What has been asked is of no use any more, whatever comes of it. */
-  abandonAll(): readonly Holding[] {
-    return this.waiters().flatMap((waiter) => this.abandon(waiter) ?? []);
+  /** The store has gone. What it was asked last it may have granted or not: nobody is let in upon that. */
+  giveUp(): void {
+    for (const waiter of this.waiters()) {
+      const holding = this.abandon(waiter);
+      if (holding !== undefined) this.hooks.notClaimed(holding);
+    }
   }
 
   /** A copy. */

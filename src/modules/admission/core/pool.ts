@@ -112,11 +112,7 @@ export class Pool {
 
   /** Whether the store counts has changed. */
   sharingChanged(): void {
-    if (this.#among?.turned(this.clock.now()) === true) {
-      // What it was asked last it may have granted or not: nobody is let in upon that.
-      for (const holding of this.#claims?.abandonAll() ?? []) this.#notClaimed(holding);
-      this.#among.noteLoss();
-    }
+    this.#among?.turned(this.clock.now(), () => this.#claims?.giveUp());
     this.#pump();
   }
 
