@@ -446,22 +446,26 @@ describe('three pools that read each other', () => {
 });
 
 describe('a gateway that loses the store', () => {
-  it('has no more than it had for a second, so that the others may count on', async () => {
+  it('has no more than it had for a second, unless there is room for whatever it has not heard of', async () => {
     await fc.assert(
       fc.asyncProperty(burst, burst, fc.nat(2), fc.nat(8), async (before, after, gateway, ends) => {
         const world = new World('exact, comes and goes');
         for (const one of before) world.ask(one.gateway, light(one.tenant));
         await world.settle();
+        const had = new Map(ENDPOINTS.map((id) => [id, world.placesAt(id)]));
         world.turn(gateway);
         for (const one of world.running.slice(0, ends)) world.end(one);
         for (const one of after) world.ask(one.gateway, light(one.tenant));
         world.clock.advance(900);
         await world.settle();
-        const busy = before.length >= LIMIT;
-        for (const id of ENDPOINTS)
-          expect(world.placesAt(id)).toBeLessThanOrEqual(busy ? SLOTS : SLOTS + Math.ceil(SLOTS / GATEWAYS.length));
+        for (const id of ENDPOINTS) {
+          const share = (had.get(id) ?? 0) + GATEWAYS.length > SLOTS ? 0 : Math.ceil(SLOTS / GATEWAYS.length);
+          // What has ended may have left the engine idle, as far as the one without the store knows.
+          if (ends === 0) expect(world.placesAt(id)).toBeLessThanOrEqual(SLOTS + share);
+          else expect(world.placesAt(id)).toBeLessThanOrEqual(SLOTS + Math.ceil(SLOTS / GATEWAYS.length));
+        }
       }),
-      { numRuns: 150 },
+      { numRuns: 200 },
     );
   });
 });
