@@ -45,13 +45,14 @@ function commonsAt({ clock }: GateSite): Commons {
   return commons;
 }
 
-const sharingOf = ({ gateway, gateways, clock }: GateSite): PoolSharing => ({
+const sharingOf = ({ gateway, gateways, clock }: GateSite, told: boolean): PoolSharing => ({
   index: gateway,
   gateways,
   epoch: `g${gateway}`,
   readEveryMs: POLL_MS,
   wallTime: () => clock.now(),
   tenantKey: (tenant) => tenant,
+  told: () => told,
   live: () => false,
 });
 
@@ -59,18 +60,19 @@ const sharingOf = ({ gateway, gateways, clock }: GateSite): PoolSharing => ({
 export const shareOnly =
   (variant: ControllerVariant = {}): GateMaker =>
   (site) =>
-    new Pool(controllerPolicy(site, variant), site.clock, site.random, sharingOf(site));
+    new Pool(controllerPolicy(site, variant), site.clock, site.random, sharingOf(site, false));
 
 /** Gateways that read each other's ledgers once a second. */
 export const peers =
   (variant: ControllerVariant = {}): GateMaker =>
   (site) => {
     const { pools } = commonsAt(site);
-    const pool = new Pool(controllerPolicy(site, variant), site.clock, site.random, sharingOf(site));
+    const pool = new Pool(controllerPolicy(site, variant), site.clock, site.random, sharingOf(site, true));
     pools.set(site.gateway, pool);
     const readOthers = (): void => {
       for (const [gateway, other] of pools)
         if (gateway !== site.gateway) pool.remote(`g${gateway}`, other.shared(site.clock.now()));
+      pool.afterNews();
       site.clock.after(EXCHANGE_MS, readOthers);
     };
     site.clock.after(site.random() * EXCHANGE_MS, readOthers);
@@ -92,7 +94,7 @@ export const exact =
       if (!due) site.clock.after(0, tell);
       due = true;
     };
-    const sharing = { ...sharingOf(site), store, live: () => true, changed };
+    const sharing = { ...sharingOf(site, false), store, live: () => true, changed };
     const pool = new Pool(controllerPolicy(site, variant), site.clock, site.random, sharing);
     pools.set(site.gateway, pool);
     return pool;

@@ -17,6 +17,8 @@ export interface Ledgers {
   shared(): ReadonlyMap<string, SharedLedger>;
   /** undefined: it has fallen silent. */
   remote(peer: string, pools: ReadonlyMap<string, SharedLedger> | undefined): void;
+  /** All others have been asked. */
+  afterNews(): void;
 }
 
 export interface PeersTerms {
@@ -80,6 +82,7 @@ export class AdmissionPeers {
     this.#dropSilent();
     this.#say();
     if (this.#stopped) return;
+    this.terms.ledgers.afterNews();
     const delayMs = EVERY_MS + (Math.random() - 0.5) * JITTER_MS;
     this.#timer = this.terms.clock.after(delayMs, () => void this.#round());
   }

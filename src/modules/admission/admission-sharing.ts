@@ -49,8 +49,10 @@ export class AdmissionSharing {
   }
 
   sharingOf(upstream: string, intervalMs: number | undefined): PoolSharing | undefined {
-    const sharing = this.identity.sharingOf(intervalMs);
-    if (sharing === undefined || this.store === undefined) return sharing;
+    const identified = this.identity.sharingOf(intervalMs);
+    if (identified === undefined) return undefined;
+    const sharing = { ...identified, told: (): boolean => this.#peers?.degraded === false };
+    if (this.store === undefined) return sharing;
     const exact = new ExactSharing(this.store, upstream, sharing, this.clock);
     this.#exact.set(upstream, exact);
     return exact;

@@ -45,6 +45,7 @@ export class AmongWorkers implements PoolSharings {
       // Nothing leaves the machine.
       tenantKey: (tenant) => tenant,
       store: this.#claims.of(upstream),
+      told: () => false,
       // All siblings are known at any time; other gateways are not.
       live: () => replicas === 1,
       changed: () => this.#change(upstream),

@@ -1,8 +1,14 @@
-import type { Clock } from '../../common/clock.js';
+import type { Clock, Timer } from '../../common/clock.js';
 import type { SharedStore } from '../shared-store/shared-store.js';
 import type { PoolSharing } from './core/sharing.js';
 import { LedgerBus, type LedgerSource } from './ledger-bus.js';
 import { SharedClaims } from './shared-claims.js';
+
+/**
+ * A store that is back may have forgotten everything: for so long gateways go on to keep to their shares, until all of
+ * them have told it what they have.
+ */
+const SETTLE_MS = 1500;
 
 /** How this gateway shares while there is no store to count. */
 export type ShareWithoutStore = Omit<PoolSharing, 'store' | 'changed'>;
@@ -23,12 +29,15 @@ export class ExactSharing implements PoolSharing {
   readonly readEveryMs: number;
   readonly store: SharedClaims;
   readonly #bus: LedgerBus;
+  /** It is asked before that, and believed as far as it knows of more than this gateway does. */
+  #countsFrom = -Infinity;
+  #settling: Timer | undefined;
 
   constructor(
     private readonly shared: SharedStore,
     pool: string,
     private readonly otherwise: ShareWithoutStore,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     const { index, gateways, epoch, readEveryMs } = otherwise;
     this.index = index;
@@ -47,8 +56,12 @@ export class ExactSharing implements PoolSharing {
     return this.otherwise.tenantKey(tenant);
   }
 
+  told(): boolean {
+    return this.otherwise.told();
+  }
+
   live(): boolean {
-    return this.shared.up || this.otherwise.live();
+    return (this.shared.up && this.clock.now() >= this.#countsFrom) || this.otherwise.live();
   }
 
   changed(): void {
@@ -58,14 +71,22 @@ export class ExactSharing implements PoolSharing {
   /** The pool that this was made for: it hears of the others from now on. */
   serve(pool: SharingPool): void {
     this.#bus.serve(pool);
-    this.shared.onTurn(() => {
-      // Whoever has come back tells of itself first: the others have taken it for gone.
-      this.changed();
-      pool.sharingChanged();
-    });
+    this.shared.onTurn(() => this.#turned(pool));
   }
 
   close(): void {
+    this.#settling?.cancel();
     this.#bus.close();
+  }
+
+  #turned(pool: SharingPool): void {
+    this.#settling?.cancel();
+    if (this.shared.up) {
+      this.#countsFrom = this.clock.now() + SETTLE_MS;
+      this.#settling = this.clock.after(SETTLE_MS, () => pool.sharingChanged());
+      // Whoever has come back tells of itself first: the others have taken it for gone.
+      this.changed();
+    }
+    pool.sharingChanged();
   }
 }

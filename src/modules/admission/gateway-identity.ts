@@ -35,6 +35,7 @@ export class GatewayIdentity {
       readEveryMs: intervalMs ?? NEVER_READ_MS,
       wallTime: () => Date.now(),
       tenantKey: (tenant) => secret?.tenantKey(tenant) ?? tenant,
+      told: () => false,
       live: () => false,
     };
   }

@@ -112,17 +112,35 @@ describe('claims on places that several gateways share', () => {
     expect(await two?.claim(claimOf())).toBe(false);
   });
 
-  it('do not wait for a store that stands still, and count nothing twice when it goes on', async () => {
+  it('do not wait for a store that stands still, and leave nothing in it when it goes on', async () => {
     const [one, two] = await gateways(2);
     redis.pause();
     const claims = Array.from({ length: 3 }, () => claimOf());
-    expect(await Promise.all(claims.map(async (claim) => one?.claim(claim)))).toEqual([true, true, true]);
-    one?.release(claims[0]?.id ?? '');
+    expect(await Promise.all(claims.map(async (claim) => one?.claim(claim)))).toEqual([false, false, false]);
+    expect(stores[0]?.up).toBe(false);
+    const without = claimOf();
+    expect(one?.claim(without)).toBe(true);
     redis.resume();
     await eventually(() => stores.every(({ up }) => up));
-    await eventually(async () => (await held()) === 2);
-    expect(await two?.claim(claimOf({ places: 2 }))).toBe(true);
+    await eventually(async () => (await held()) === 1);
+    expect(await two?.claim(claimOf({ places: 3 }))).toBe(true);
     expect(await two?.claim(claimOf())).toBe(false);
+  });
+
+  it('that a gateway gives back while it is without the store stay its own there until it has come back', async () => {
+    const [one, two] = await gateways(2);
+    const claims = Array.from({ length: PLACES }, () => claimOf());
+    for (const claim of claims) expect(await one?.claim(claim)).toBe(true);
+    redis.pause();
+    expect(await one?.claim(claimOf({ endpoint: 'b:80' }))).toBe(false);
+    claims.forEach(({ id }) => one?.release(id));
+    const reused = claimOf();
+    expect(one?.claim(reused)).toBe(true);
+    redis.resume();
+    await eventually(() => stores.every(({ up }) => up));
+    await eventually(async () => (await held()) === 1);
+    expect(await two?.claim(claimOf({ places: PLACES }))).toBe(false);
+    expect(await two?.claim(claimOf({ places: PLACES - 1 }))).toBe(true);
   });
 
   it('that nobody renews are let go of after 15 s, and those of a gateway that runs are not', async () => {

@@ -120,6 +120,11 @@ export class SlotController {
     for (const [name, pool] of this.#pools) pool.remote(peer, ledgers?.get(name));
   }
 
+  /** All other gateways have told, one after the other. */
+  afterNews(): void {
+    for (const pool of this.#pools.values()) pool.afterNews();
+  }
+
   /** What other workers are to know of these pools. */
   tell(upstreams: Iterable<string>): Readonly<Record<string, SharedLedger>> {
     const now = this.clock.now();

@@ -26,7 +26,7 @@ export interface PoolView {
   /** A long prompt waits. */
   readonly longWaits: boolean;
   /** An endpoint that is kept clear for one request. */
-  readonly reserved: { readonly endpoint: EndpointLedger; readonly band: number } | undefined;
+  readonly reserved: { readonly endpoint: string; readonly band: number } | undefined;
   /** What this gateway has to keep to, while others do not tell what they have. */
   readonly share: Share | undefined;
   /** Bands that have starved may use an engine's whole batch once. */
@@ -50,6 +50,7 @@ const LONG_PATIENCE_MS = 60_000;
 const SMALL_LONG_MS = 45_000;
 const HEAVY_REST = 0.5;
 const QUIET_BELOW_MS = 200;
+const KEPT_OUT_MS = 5000;
 
 function backlogLimitMs(band: number, { defaultBand }: PoolPolicy): number {
   if (band < defaultBand || band === 0) return Infinity;
@@ -77,12 +78,18 @@ export function kvLimit(band: number, endpoint: EndpointLedger, { policy }: Pool
 const HEAVY_TURN_READINGS = 4;
 const QUIET_TURN_READINGS = 1;
 
-/** A request for several places may have more than the share where this gateway has nothing else: it would never fit. */
+/**
+ * A request that needs much at once never finds it within a share of what is free. Where its gateway has nothing else on
+ * the endpoint that it keeps clear, and cannot keep it clear of the others, it goes there on top of what they have.
+ */
+const goesOnTop = ({ reserves }: Candidate, endpoint: EndpointLedger, share: Share): boolean =>
+  reserves && !share.told && endpoint.ownPlaces === 0;
+
 function keepsToShare(r: Candidate, e: EndpointLedger, pool: PoolView): boolean {
   const { share } = pool;
-  if (share === undefined || (r.places > 1 && e.ownPlaces === 0)) return true;
+  if (share === undefined || goesOnTop(r, e, share)) return true;
   const ordinal = pool.endpoints.indexOf(e);
-  if (e.ownPlaces + r.places > share.mostPlaces(e, cap(r.band, e, pool), ordinal)) return false;
+  if (e.ownPlaces + r.places > share.mostPlaces(e, { cap: cap(r.band, e, pool), band: r.band, ordinal })) return false;
   if (!pool.policy.generates) return true;
   if (r.kind === 'heavy' && !share.hasTurn(e, ordinal, HEAVY_TURN_READINGS)) return false;
   return !disturbsTopBand(r, pool) || share.hasTurn(e, ordinal, QUIET_TURN_READINGS);
@@ -135,6 +142,20 @@ function hasLowPrefill(endpoint: EndpointLedger, policy: PoolPolicy): boolean {
   return false;
 }
 
+/** A gateway whose others hold everything, and use again what they give back, would never come to its share. */
+const isKeptOut = ({ kind, waitedMs }: Candidate, { endpoints }: PoolView): boolean =>
+  kind === 'light' && waitedMs >= KEPT_OUT_MS && endpoints.every(({ ownPlaces }) => ownPlaces === 0);
+
+function fitsGauges(r: Candidate, e: EndpointLedger, pool: PoolView): boolean {
+  const { policy, share } = pool;
+  const gauged = e.gaugedPlaces();
+  if (gauged === undefined || policy.gauges === undefined) return true;
+  const most = Math.min(cap(r.band, e, pool), policy.gauges.maxInflight);
+  if (gauged + r.places <= most) return true;
+  if (share === undefined) return false;
+  return goesOnTop(r, e, share) || (isKeptOut(r, pool) && r.places <= share.guaranteed(most));
+}
+
 /**
  * What has to hold before a request goes to an endpoint, in the order of cost: counts first, gauges last, so that a
  * request held by the gauges alone is known to be. Each is a pure function of the request and one endpoint's view.
@@ -142,7 +163,7 @@ function hasLowPrefill(endpoint: EndpointLedger, policy: PoolPolicy): boolean {
 export const ADMISSION_TESTS: readonly AdmissionTest[] = [
   {
     name: 'reserved',
-    passes: (r, e, { reserved }) => r.reserves || reserved?.endpoint !== e || r.band < reserved.band,
+    passes: (r, e, { reserved }) => r.reserves || reserved?.endpoint !== e.id || r.band < reserved.band,
   },
   { name: 'count', passes: (r, e, pool) => e.places + r.places <= cap(r.band, e, pool) },
   { name: 'share', passes: keepsToShare },
@@ -183,10 +204,6 @@ export const ADMISSION_TESTS: readonly AdmissionTest[] = [
   {
     name: 'max_inflight',
     gauge: true,
-    passes: (r, e, pool) => {
-      const gauged = e.gaugedPlaces();
-      if (gauged === undefined || pool.policy.gauges === undefined) return true;
-      return gauged + r.places <= Math.min(cap(r.band, e, pool), pool.policy.gauges.maxInflight);
-    },
+    passes: fitsGauges,
   },
 ];

@@ -46,6 +46,7 @@ const sharingWith = (store: ClaimStore): PoolSharing => ({
   wallTime: () => 0,
   tenantKey: (tenant) => `#${tenant}`,
   store,
+  told: () => false,
   live: () => true,
 });
 

@@ -52,6 +52,14 @@ export class Claims {
     return holding;
   }
 
+  /** The store has gone. What it was asked last it may have granted or not: nobody is let in upon that. */
+  giveUp(): void {
+    for (const waiter of this.waiters()) {
+      const holding = this.abandon(waiter);
+      if (holding !== undefined) this.hooks.notClaimed(holding);
+    }
+  }
+
   /** A copy. */
   waiters(): readonly Waiter[] {
     return [...this.#asked.keys()];

@@ -77,7 +77,7 @@ export class EndpointChoice {
   }
 
   #score(candidate: Candidate, endpoint: EndpointLedger, view: PoolView, lastLongAt: number): number {
-    const longRecently = view.longWaits || view.share !== undefined || view.now - lastLongAt < LONG_RECENT_MS;
+    const longRecently = view.longWaits || view.share?.told === false || view.now - lastLongAt < LONG_RECENT_MS;
     const upper = candidate.band <= this.policy.defaultBand;
     const penalty = endpoint === view.lane && longRecently ? (upper ? LANE_PENALTY.upper : LANE_PENALTY.lower) : 0;
     let longs = 0;

@@ -1,3 +1,4 @@
+import { ALONE, grownBy, type AtReading, type ReadingTerms } from './at-reading.js';
 import type { GaugeReading, WorkClass } from './pool-types.js';
 import { PrefillRate } from './prefill-rate.js';
 
@@ -33,27 +34,6 @@ export interface LeaseEntry {
   readonly remote: boolean;
 }
 
-/** What the share of the free places is reckoned from. */
-export interface AtReading {
-  /** Places that this gateway had, and that all had as far as was known. */
-  readonly own: number;
-  readonly occupied: number;
-  /** The number of the reading: all gateways count alike. */
-  readonly turn: number;
-}
-
-/** What is known beside a reading. */
-export interface ReadingTerms {
-  /** The number of the reading, as all gateways count. */
-  readonly turn: number;
-  /** What others have is known as it was at the reading: what they give back after it counts as given back. */
-  readonly live: boolean;
-  /** There are others, and they do not tell what they have. */
-  readonly untold: boolean;
-}
-
-const ALONE: ReadingTerms = { turn: 0, live: false, untold: false };
-
 /** An answer that is not streamed shows no first token: its prefill counts as over after twice its estimate. */
 const UNSEEN_PREFILLS = 2;
 const UNSEEN_LEAST_MS = 1000;
@@ -80,6 +60,10 @@ export class EndpointLedger {
   reading: GaugeReading | undefined;
   /** When the gauges were last read; undefined: they are too old, or do not tell. */
   atReading: AtReading | undefined;
+  /** When all other gateways had told what they have; undefined: they have not. */
+  atNews: AtReading | undefined;
+  /** Places of this gateway when the store that counts had gone. */
+  ownAtLoss = 0;
   readonly #remote = new Map<string, readonly LeaseEntry[]>();
   /** Places of others that the reading shows; undefined: what others had then is not known. */
   #remoteAtReading: number | undefined;
@@ -154,6 +138,16 @@ export class EndpointLedger {
     this.#watchForeign(reading);
     const occupied = this.gaugedPlaces();
     this.atReading = occupied === undefined ? undefined : { own: this.ownPlaces, occupied, turn: terms.turn };
+  }
+
+  /** The others have just told what they have. */
+  noteNews(turn: number): void {
+    this.atNews = { own: this.ownPlaces, occupied: this.occupied(), turn };
+  }
+
+  /** What has been granted since upon the news counts as if it had been held before. */
+  settleNews(): void {
+    this.atNews = this.atNews && grownBy(this.atNews, this.ownPlaces - this.atNews.own);
   }
 
   /** The gauges are too old to be believed: what this gateway has itself remains. */

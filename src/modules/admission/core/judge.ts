@@ -7,8 +7,9 @@ import type { PlaceBook } from './place-book.js';
 import type { PoolPolicy, PoolRequest, TestName } from './pool-types.js';
 import { workClassOf } from './prefill-rate.js';
 import { Reservation } from './reservation.js';
+import type { Share } from './share-rule.js';
 import { kvTokensOf, patienceMs, prefillEstimateMs } from './sizing.js';
-import { candidateOf, type Waiter } from './waiter.js';
+import { candidateOf, Waiter, type WaiterTerms } from './waiter.js';
 import type { WaitingRoom } from './waiting-room.js';
 
 const heldByThis = (heldBy: TestName): Held => ({ endpoint: undefined, heldBy, gaugesAlone: false });
@@ -25,6 +26,9 @@ export interface JudgeTerms {
   readonly among: AmongGateways | undefined;
 }
 
+/** How a request came. `order` absent: it has just done so. */
+export type Came = Pick<WaiterTerms, 'since' | 'tries' | 'listener' | 'leave'> & { readonly order?: number };
+
 /** A place that a request may have. */
 export interface FoundPlace {
   readonly endpoint: EndpointLedger;
@@ -40,18 +44,21 @@ export class Judge {
   /** By address. */
   endpoints: readonly EndpointLedger[] = [];
   readonly #choice: EndpointChoice;
+  #asked = 0;
 
   constructor(private readonly terms: JudgeTerms) {
     this.#choice = new EndpointChoice(terms.policy);
-    this.reservation = new Reservation(this.#choice);
+    this.reservation = new Reservation(this.#choice, terms.among?.peers);
   }
 
   placeFor(waiter: Waiter, now: number): FoundPlace | undefined {
     const { policy, activity, among } = this.terms;
     const kvTokens = kvTokensOf(policy, waiter.request);
-    const candidate = candidateOf(waiter, kvTokens, now, waiter === this.reservation.kept?.waiter);
+    const candidate = candidateOf(waiter, kvTokens, now, waiter === this.reservation.waiter);
     const view = this.#view(now);
-    const choice = this.#hasRoomFor(waiter) ? this.#choice.choose(candidate, view, activity.lastLongAt) : AT_LIMIT;
+    const choice = this.#hasRoomFor(waiter, view)
+      ? this.#choice.choose(candidate, view, activity.lastLongAt)
+      : AT_LIMIT;
     if (choice.endpoint === undefined) {
       this.hold(waiter, choice, now);
       this.reservation.held(waiter, candidate, view);
@@ -62,8 +69,15 @@ export class Judge {
     return undefined;
   }
 
-  /** How much prefill a request is likely to need, and how long it may wait for that. */
-  patienceFor(request: PoolRequest, since: number): Pick<Waiter, 'estimateMs' | 'kind' | 'deadline'> {
+  /** A request as it waits: its tenant as all gateways name it. */
+  waiterOf(request: PoolRequest, came: Came): Waiter {
+    const tenant = this.terms.among?.sharing.tenantKey(request.tenant) ?? request.tenant;
+    const order = came.order ?? (this.#asked += 1);
+    return new Waiter({ request, tenant, ...came, order, ...this.#patienceFor(request, came.since) });
+  }
+
+  /** How much prefill it is likely to need, and how long it may wait for that. */
+  #patienceFor(request: PoolRequest, since: number): Pick<Waiter, 'estimateMs' | 'kind' | 'deadline'> {
     const { policy } = this.terms;
     const estimateMs = prefillEstimateMs(policy, this.endpoints, request);
     return { estimateMs, kind: workClassOf(estimateMs), deadline: since + patienceMs(policy, request, estimateMs) };
@@ -78,12 +92,19 @@ export class Judge {
     waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
   }
 
-  #hasRoomFor(waiter: Waiter): boolean {
-    const { policy, book, among } = this.terms;
-    const inUse = book.overall(this.endpoints);
+  #hasRoomFor(waiter: Waiter, { policy, share, endpoints }: PoolView): boolean {
+    const { book } = this.terms;
+    const inUse = book.overall(endpoints, share);
     if (inUse === 0) return true;
-    const limit = among?.share?.mostOverall(policy.limit, this.endpoints) ?? policy.limit;
-    return inUse + waiter.request.places + this.reservation.placesKeptFrom(waiter) <= limit;
+    const { places } = waiter.request;
+    if (inUse + places + this.reservation.placesKeptFrom(waiter) > policy.limit) return false;
+    if (share === undefined || this.#goesOnTop(waiter, share)) return true;
+    return book.inUse + places <= share.mostOverall(policy.limit, waiter.band, endpoints);
+  }
+
+  /** A request for which an endpoint is kept clear has its limit there. */
+  #goesOnTop(waiter: Waiter, share: Share): boolean {
+    return !share.told && waiter === this.reservation.waiter;
   }
 
   #view(now: number): PoolView {
@@ -97,7 +118,7 @@ export class Judge {
       topBandAround: activity.topBandAround(now),
       longWaits: room.longWaits || among?.peers.longWaits === true,
       reserved: this.reservation.kept,
-      share: among?.share,
+      share: among?.shareAt(now),
       starved: (band) => activity.isStarved(band, room.bands[band]?.candidates()[0], now) && !this.#runsElsewhere(band),
     };
   }

@@ -2,7 +2,8 @@ import type { BandActivity } from './band-activity.js';
 import type { EndpointLedger, LeaseEntry } from './endpoint-ledger.js';
 import type { FlowQueue } from './flow-queue.js';
 import type { TestName } from './pool-types.js';
-import type { SharedBacklog, SharedLease, SharedLedger } from './shared-ledger.js';
+import type { KeptClear } from './reservation.js';
+import type { SharedBacklog, SharedKept, SharedLease, SharedLedger } from './shared-ledger.js';
 import type { Waiter } from './waiter.js';
 
 /** Told at most of one band: tenants that have been served, those of late; and lines that wait. */
@@ -11,6 +12,14 @@ const MOST_LINES = 256;
 
 /** What no free place changes. */
 const NO_ROOM_HELPS: ReadonlySet<TestName | undefined> = new Set<TestName>(['ready']);
+
+/** What there is to tell of. */
+export interface OwnState {
+  readonly endpoints: Iterable<EndpointLedger>;
+  readonly bands: readonly FlowQueue<Waiter>[];
+  readonly activity: BandActivity;
+  readonly kept: KeptClear | undefined;
+}
 
 /** What this gateway tells others of one pool. */
 export class OwnLedger {
@@ -37,12 +46,7 @@ export class OwnLedger {
     }
   }
 
-  tell(
-    endpoints: Iterable<EndpointLedger>,
-    bands: readonly FlowQueue<Waiter>[],
-    activity: BandActivity,
-    now: number,
-  ): SharedLedger {
+  tell({ endpoints, bands, activity, kept }: OwnState, now: number): SharedLedger {
     const topBandAgoMs = activity.topBandAgoMs(now);
     const longAgoMs = activity.longAgoMs(now);
     return {
@@ -50,6 +54,7 @@ export class OwnLedger {
       leases: [...endpoints].flatMap((endpoint) => leasesAt(endpoint, now)),
       service: this.#totals.map((totals) => [...totals].map(([tenant, total]) => [tenant, Math.round(total)] as const)),
       backlog: bands.flatMap((band, index) => backlogOf(band, index, now)),
+      ...(kept === undefined ? {} : { kept: keptFrom(kept, now) }),
       ...(topBandAgoMs === undefined ? {} : { topBandAgoMs }),
       ...(longAgoMs === undefined ? {} : { longAgoMs }),
     };
@@ -68,6 +73,13 @@ export function leaseFrom(entry: LeaseEntry, endpoint: string, now: number): Sha
   const lease = { endpoint, band, kind, places, kvTokens, promptTokens, estimateMs, grantedAgoMs: now - grantedAt };
   return firstTokenAt === undefined ? lease : { ...lease, firstTokenAgoMs: now - firstTokenAt };
 }
+
+const keptFrom = ({ endpoint, band, places, since }: KeptClear, now: number): SharedKept => ({
+  endpoint,
+  band,
+  places,
+  waitedMs: now - since,
+});
 
 function backlogOf(queue: FlowQueue<Waiter>, band: number, now: number): readonly SharedBacklog[] {
   const lines: SharedBacklog[] = [];

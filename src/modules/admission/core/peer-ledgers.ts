@@ -1,6 +1,7 @@
 import type { BandActivity } from './band-activity.js';
 import type { EndpointLedger, LeaseEntry } from './endpoint-ledger.js';
 import type { FlowQueue } from './flow-queue.js';
+import { comesFirst, type KeptClear } from './reservation.js';
 import type { SharedBacklog, SharedLease, SharedLedger } from './shared-ledger.js';
 import type { Waiter } from './waiter.js';
 
@@ -34,6 +35,8 @@ interface Totals {
 
 /** What other gateways hold and who waits there, merged when they tell it: a request that comes finds it done. */
 export class PeerLedgers {
+  /** The endpoint that one of them keeps clear, if it is the first of them to do so. */
+  kept: KeptClear | undefined;
   /** Everybody who waits elsewhere. */
   heads: readonly RemoteHead[] = [];
   readonly #peers = new Map<string, Heard>();
@@ -41,9 +44,18 @@ export class PeerLedgers {
 
   constructor(private readonly into: MergeInto) {}
 
-  /** Gateways that have been heard of lately. */
-  get count(): number {
-    return this.#peers.size;
+  /** By what name each of them goes. */
+  told(): readonly string[] {
+    return [...this.#peers.values()].map(({ ledger }) => ledger.epoch);
+  }
+
+  /** By band: those where something of it, or of one above it, waits for a place. */
+  wanting(): readonly (readonly string[])[] {
+    const highest = [...this.#peers.values()].map(({ ledger: { epoch, backlog } }) => ({
+      epoch,
+      band: Math.min(...backlog.filter(({ wantsPlace }) => wantsPlace).map(({ band }) => band)),
+    }));
+    return this.into.bands.map((_, index) => highest.filter(({ band }) => band <= index).map(({ epoch }) => epoch));
   }
 
   get longWaits(): boolean {
@@ -60,6 +72,7 @@ export class PeerLedgers {
     }
     for (const endpoint of this.into.endpoints.values()) this.#place(peer, endpoint);
     this.#noteBacklog();
+    this.#noteKept();
   }
 
   /** What others have at an endpoint that is new here. */
@@ -101,6 +114,16 @@ export class PeerLedgers {
   #forgetTotals(): void {
     const oldest = [...this.#totals.keys()].find((peer) => !this.#peers.has(peer));
     if (oldest !== undefined) this.#totals.delete(oldest);
+  }
+
+  #noteKept(): void {
+    this.kept = undefined;
+    for (const { ledger, at } of this.#peers.values()) {
+      if (ledger.kept === undefined) continue;
+      const { endpoint, band, places, waitedMs } = ledger.kept;
+      const kept = { endpoint, band, places, since: at - waitedMs };
+      if (this.kept === undefined || comesFirst(kept, this.kept)) this.kept = kept;
+    }
   }
 
   #noteBacklog(): void {

@@ -3,6 +3,7 @@ import type { BandActivity } from './band-activity.js';
 import type { EndpointLedger } from './endpoint-ledger.js';
 import { entryOf, type Holding } from './held-lease.js';
 import type { DrainRate } from './retry-after.js';
+import type { Share } from './share-rule.js';
 import { TenantTotals } from './tenant-totals.js';
 import { virtualCost } from './virtual-cost.js';
 import type { Waiter } from './waiter.js';
@@ -29,10 +30,9 @@ export class PlaceBook {
   }
 
   /** Over all gateways, as far as it is known. */
-  overall(endpoints: readonly EndpointLedger[]): number {
-    const { among } = this.terms;
-    if (among === undefined) return this.inUse;
-    const told = among.share === undefined;
+  overall(endpoints: readonly EndpointLedger[], share: Share | undefined): number {
+    if (this.terms.among === undefined) return this.inUse;
+    const told = share === undefined || share.told;
     let places = this.inUse;
     for (const one of endpoints) places += (told ? one.places : one.occupied()) - one.ownPlaces;
     return places;

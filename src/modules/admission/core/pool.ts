@@ -13,7 +13,7 @@ import type { SharedLedger } from './shared-ledger.js';
 import type { PoolSharing } from './sharing.js';
 import { Ticker } from './ticker.js';
 import type { TenantTotals } from './tenant-totals.js';
-import { Waiter } from './waiter.js';
+import { type Waiter } from './waiter.js';
 import { WaitingRoom } from './waiting-room.js';
 
 const TICK_MS = 250;
@@ -39,7 +39,6 @@ export class Pool {
   readonly #book: PlaceBook;
   readonly #judge: Judge;
   readonly #ticker: Ticker;
-  #asked = 0;
   #draining = false;
   #pumping = false;
 
@@ -97,17 +96,23 @@ export class Pool {
 
   /** What other gateways are to know of this pool; undefined: there are none. */
   shared(now: number): SharedLedger | undefined {
-    return this.#among?.tell(now);
+    return this.#among?.tell(now, this.#judge.reservation.here);
   }
 
   /** What another gateway has told of its pool; undefined: it has fallen silent. */
   remote(peer: string, ledger: SharedLedger | undefined): void {
-    this.#among?.peers.hear(peer, ledger, this.clock.now());
+    this.#among?.hear(peer, ledger, this.clock.now());
     this.#pump();
   }
 
-  /** What others hold, or whether the store counts, has changed in a way that is not told by `remote`. */
+  /** All other gateways have told of theirs, one after the other. */
+  afterNews(): void {
+    this.#among?.afterNews(this.#room.highest, () => this.#pump());
+  }
+
+  /** Whether the store counts has changed. */
   sharingChanged(): void {
+    this.#among?.turned(this.clock.now(), () => this.#claims?.giveUp());
     this.#pump();
   }
 
@@ -117,7 +122,7 @@ export class Pool {
     const now = this.clock.now();
     const band = this.#room.bands[request.band];
     if (band === undefined) throw new RangeError(`no band ${request.band}`);
-    const waiter = this.#waiterOf(request, listener, { since: now, tries: 0, order: (this.#asked += 1) });
+    const waiter = this.#judge.waiterOf(request, { since: now, tries: 0, listener, leave: this.#cancel });
     this.#activity.asked(request.band, now);
     if (this.#room.isEmpty && this.#tryGrant(waiter, now)) return waiter;
     if (this.#draining) return this.#refuse(waiter, 'draining');
@@ -138,12 +143,6 @@ export class Pool {
   /** The drain may last no longer: whoever still waits is refused, whatever it has been sent. */
   endDrain(): void {
     for (const waiter of [...this.#room.all(), ...(this.#claims?.waiters() ?? [])]) this.#leave(waiter, 'draining');
-  }
-
-  #waiterOf(request: PoolRequest, listener: PoolListener, came: Pick<Waiter, 'since' | 'tries' | 'order'>): Waiter {
-    const tenant = this.#among === undefined ? request.tenant : this.#among.sharing.tenantKey(request.tenant);
-    const terms = { request, tenant, listener, ...came, ...this.#judge.patienceFor(request, came.since) };
-    return new Waiter({ ...terms, leave: this.#cancel });
   }
 
   #enter(waiter: Waiter, front: boolean): void {
@@ -170,7 +169,7 @@ export class Pool {
   }
 
   readonly #cancel = (waiter: Waiter): void => {
-    const keptRoom = this.#judge.reservation.kept?.waiter === waiter;
+    const keptRoom = this.#judge.reservation.waiter === waiter;
     const claimed = this.#claims?.abandon(waiter);
     if (claimed !== undefined) this.#takeBack(claimed);
     else this.#forget(waiter);
@@ -205,8 +204,7 @@ export class Pool {
   }
 
   #grantOne(now: number): boolean {
-    for (const head of this.#room.turns(this.#judge.reservation.kept?.waiter))
-      if (this.#tryGrant(head, now)) return true;
+    for (const head of this.#room.turns(this.#judge.reservation.waiter)) if (this.#tryGrant(head, now)) return true;
     return false;
   }
 
@@ -288,7 +286,8 @@ export class Pool {
       return undefined;
     }
     const { since, tries, order } = waiter;
-    const again = this.#waiterOf(waiter.request, listener, { since, tries: tries + 1, order });
+    const terms = { since, tries: tries + 1, order, listener, leave: this.#cancel };
+    const again = this.#judge.waiterOf(waiter.request, terms);
     // In the queue before the place is free, or somebody else would take it.
     this.#room.enter(again, true);
     this.#release(held, -held.charged);

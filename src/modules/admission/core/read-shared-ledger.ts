@@ -37,6 +37,7 @@ export function isSharedLedger(value: unknown): value is SharedLedger {
     isListOf(value['leases'], isLease) &&
     isListOf(value['backlog'], isBacklog) &&
     isListOf(value['service'], isBandService) &&
+    (value['kept'] === undefined || isKept(value['kept'])) &&
     isAmountOrAbsent(value['topBandAgoMs']) &&
     isAmountOrAbsent(value['longAgoMs'])
   );
@@ -47,6 +48,11 @@ function isLease(value: unknown): value is SharedLease {
     return false;
   const amounts = ['places', 'kvTokens', 'promptTokens', 'estimateMs', 'grantedAgoMs'];
   return amounts.every((name) => isAmount(value[name])) && isAmountOrAbsent(value['firstTokenAgoMs']);
+}
+
+function isKept(value: unknown): boolean {
+  if (!isFields(value) || !isName(value['endpoint']) || !isBand(value['band'])) return false;
+  return isAmount(value['places']) && isAmount(value['waitedMs']);
 }
 
 function isBacklog(value: unknown): value is SharedBacklog {

@@ -12,9 +12,19 @@ export interface SharedLedger {
   readonly service: readonly (readonly (readonly [tenant: string, total: number])[])[];
   /** One entry for each band, tenant and class that waits there. */
   readonly backlog: readonly SharedBacklog[];
+  /** The endpoint that it keeps clear for one of its requests; absent: there is none. */
+  readonly kept?: SharedKept;
   /** Since the highest band was last asked for, and a long prompt last granted; absent: never. */
   readonly topBandAgoMs?: number;
   readonly longAgoMs?: number;
+}
+
+export interface SharedKept {
+  readonly endpoint: string;
+  readonly band: number;
+  readonly places: number;
+  /** How long that request has waited. */
+  readonly waitedMs: number;
 }
 
 export interface SharedLease {

@@ -15,6 +15,8 @@ export interface PoolSharing {
   tenantKey(tenant: string): string;
   /** Confirms every place before it is used; absent: nobody does. */
   readonly store?: ClaimStore;
+  /** All others are asked once a second what they have, and tell. */
+  told(): boolean;
   /** Now, the store counts, and what others hold is known with every change: nobody has to keep to a share. */
   live(): boolean;
   /** Something has changed that the others are told. Called often: whoever sends it puts several together. */

@@ -17,6 +17,12 @@ export class WaitingRoom {
     return this.#deadlines.size === 0;
   }
 
+  /** The highest band in which somebody waits; Infinity: nobody does. */
+  get highest(): number {
+    const highest = this.bands.findIndex(({ size }) => size > 0);
+    return highest < 0 ? Infinity : highest;
+  }
+
   get longWaits(): boolean {
     return this.bands.some((band) => band.has('long'));
   }
