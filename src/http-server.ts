@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import { hostname } from 'node:os';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -13,7 +14,9 @@ import { AdmissionConfig } from './modules/admission/admission.config.js';
 import { SlotController } from './modules/admission/slot-controller.js';
 import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
+import { EngineRegistry } from './modules/engine-observer/engine-registry.js';
 import { DrainIndicator } from './modules/health/drain.indicator.js';
+import { OperatorDesk } from './modules/operator/operator-desk.js';
 import { BodyMemory } from './modules/proxy/body-memory.js';
 import { EngineClient } from './modules/proxy/engine-client.js';
 import { FixedPaths } from './modules/proxy/fixed-paths.js';
@@ -50,10 +53,11 @@ export class Gateway {
     adapter
       .getInstance()
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
-    door = openDoor(app, config);
     if (server === undefined) throw new Error('the HTTP server was not created');
+    const desk = openDesk(app, server);
+    door = openDoor(app, config, desk);
     const management = await boot(
-      ManagementModule,
+      ManagementModule.with(desk),
       new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }),
     );
     const gateway = new Gateway(app, management, server, door);
@@ -143,8 +147,22 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
   return door;
 }
 
-function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): FrontDoor {
+function openDesk(app: NestFastifyApplication, server: Listener): OperatorDesk {
+  const readiness = app.get(DrainIndicator);
+  const house = {
+    slots: app.get(SlotController),
+    engines: app.get(EngineRegistry),
+    table: app.get(RoutingTable),
+    bands: app.get(AdmissionConfig).bands,
+    live: () => server.served(),
+    draining: () => readiness.draining,
+  };
+  return new OperatorDesk(house, { host: hostname(), pid: process.pid, startedAtMs: Date.now() }, systemClock);
+}
+
+function openDoor(app: NestFastifyApplication, { server }: GatewayConfig, desk: OperatorDesk): FrontDoor {
   const proxies = app.get(PrefixProxy);
+  const telemetry = app.get(Telemetry);
   return new FrontDoor({
     exchanges: {
       clock: systemClock,
@@ -159,7 +177,10 @@ function openDoor(app: NestFastifyApplication, { server }: GatewayConfig): Front
     aliases: app.get(RoutingTable).aliases,
     isTrusted: networkTest(server.trustedProxies),
     isProxied: (path) => proxies.find(path) !== undefined,
-    recorded: app.get(Telemetry).take,
+    recorded: (record) => {
+      telemetry.take(record);
+      desk.take(record);
+    },
   });
 }
 

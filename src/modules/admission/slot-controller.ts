@@ -7,6 +7,7 @@ import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
 import { TokenEstimates } from './core/token-estimates.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
+import { queueSnapshot, type QueueSnapshot } from './queue-snapshot.js';
 import { HeldSlot, LeaseWait, type Departing, type Slot } from './slot.js';
 import { poolSnapshot, type UpstreamSnapshot } from './upstream-snapshot.js';
 
@@ -78,6 +79,12 @@ export class SlotController {
   snapshot(): readonly UpstreamSnapshot[] {
     const now = this.clock.now();
     return [...this.#pools.values()].map((pool) => poolSnapshot(pool, now));
+  }
+
+  /** Who waits on each upstream, for what, and whose turn it is; a copy, made for a person who looks. */
+  queues(): readonly QueueSnapshot[] {
+    const now = this.clock.now();
+    return [...this.#pools.values()].map((pool) => queueSnapshot(pool, now));
   }
 
   /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */

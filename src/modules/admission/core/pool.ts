@@ -63,6 +63,11 @@ export class Pool {
     return this.#bands[band]?.size ?? 0;
   }
 
+  /** The lines of the bands, highest first; to be looked at only. */
+  get queues(): readonly FlowQueue<Waiter>[] {
+    return this.#bands;
+  }
+
   /** The endpoints that there are now. One that is new is empty; one that is gone takes no more requests. */
   setEndpoints(ids: readonly string[]): void {
     for (const id of this.endpoints.keys()) if (!ids.includes(id)) this.endpoints.delete(id);
@@ -128,6 +133,7 @@ export class Pool {
   }
 
   #wait(waiter: Waiter, now: number): Ticket {
+    waiter.listener.queued?.(this.depth(waiter.request.band));
     this.#enter(waiter, false);
     this.#pump(now);
     if (!this.#nobodyWaits()) this.#ticker.start();
@@ -196,10 +202,7 @@ export class Pool {
   }
 
   #hold(waiter: Waiter, name: TestName, gaugesAlone: boolean, now: number): false {
-    if (waiter.heldBy !== name) {
-      waiter.heldBy = name;
-      this.held.set(name, (this.held.get(name) ?? 0) + 1);
-    }
+    if (waiter.holdBy(name)) this.held.set(name, (this.held.get(name) ?? 0) + 1);
     waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
     return false;
   }

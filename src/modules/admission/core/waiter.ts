@@ -53,6 +53,14 @@ export class Waiter implements Queued, HeapItem {
     return { waiting, waitedMs: now - this.since, heldBy: this.heldBy };
   }
 
+  /** This test holds it back; true: it is another one than before. */
+  holdBy(test: TestName): boolean {
+    if (this.heldBy === test) return false;
+    this.heldBy = test;
+    this.listener.held?.(test);
+    return true;
+  }
+
   /** Its patience has ended. */
   isOver(now: number): boolean {
     return now >= this.deadline;
