@@ -54,6 +54,50 @@ export class OperatorBrowser {
   }
 }
 
+/** The text of elements whose colours are too near to each other (WCAG 2.2, 1.4.3, level AA). Runs in the page. */
+const LOW_CONTRAST = `(() => {
+  const channels = (text) => {
+    const found = text.match(/[\\d.]+/g).map(Number);
+    return text.startsWith('color(srgb') ? [...found.slice(0, 3).map((one) => one * 255), found[3]] : found;
+  };
+  const over = (top, below) => {
+    const alpha = top[3] ?? 1;
+    return [0, 1, 2].map((at) => top[at] * alpha + below[at] * (1 - alpha));
+  };
+  const backgroundOf = (element) => {
+    const layers = [];
+    for (let at = element; at !== null; at = at.parentElement) layers.push(channels(getComputedStyle(at).backgroundColor));
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((one) => one / 255).map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const faults = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join('');
+    if (text === '' || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const below = backgroundOf(element);
+    const [dark, light] = [luminance(over(channels(style.color), below)), luminance(below)].sort((a, b) => a - b);
+    const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && Number(style.fontWeight) >= 700);
+    const ratio = (light + 0.05) / (dark + 0.05);
+    if (ratio < (large ? 3 : 4.5)) faults.push(ratio.toFixed(2) + ' ' + text);
+  }
+  return faults;
+})()`;
+
+export const lowContrast = (page: Page): Promise<string[]> => page.evaluate<string[]>(LOW_CONTRAST);
+
+/** Elements that stick out of the screen to the side. Runs in the page. */
+const TOO_WIDE = `[...document.querySelectorAll('body *')]
+  .filter((element) => element.checkVisibility() && !element.matches('.skip'))
+  .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .map((element) => element.tagName + '.' + element.className)
+  .concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['the page'] : [])`;
+
+export const tooWide = (page: Page): Promise<string[]> => page.evaluate<string[]>(TOO_WIDE);
+
 function onPath(program: string): string {
   const found = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, program));
   const there = found.find((file) => {

@@ -3,16 +3,16 @@ import { startOllama } from '../../src/sim/ollama.js';
 import { startTei } from '../../src/sim/tei.js';
 import { startVllm, type VllmServer } from '../../src/sim/vllm.js';
 import type { SimServer } from '../../src/sim/wire/sim-app.js';
-import { Crowd, repeated, type LoadOrder } from './load-client.js';
+import { Crowd, LoadClient, repeated, type LoadOrder } from './load-client.js';
 import { ENGINES_HOST, EngineNames } from './load-names.js';
-import { sendRaw } from './raw-client.js';
+import { sendRaw, type RawResponse } from './raw-client.js';
 import { startGateway, type RunningGateway, type StartOptions } from './start-gateway.js';
 
 const TIME_SCALE = 4;
 const BANDS = [
   { name: 'platinum', ceiling: 1, capacity: 8, ttl: '120s' },
   { name: 'gold', ceiling: 0.9, capacity: 16, ttl: '300s' },
-  { name: 'bronze', ceiling: 0.75, capacity: 10, ttl: '600s' },
+  { name: 'bronze', ceiling: 0.75, capacity: 12, ttl: '600s' },
 ];
 const OBSERVE = {
   path: '/metrics',
@@ -85,7 +85,7 @@ export class OperatorWorld {
   }
 
   /** One chat request with a name of its own; settles with its answer. */
-  chat(requestId: string, fields: Readonly<Record<string, string>> = {}, members: object = {}): Promise<unknown> {
+  chat(requestId: string, fields: Readonly<Record<string, string>> = {}, members: object = {}): Promise<RawResponse> {
     const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
     return sendRaw(this.gateway.port, {
       method: 'POST',
@@ -99,10 +99,12 @@ export class OperatorWorld {
   async turnSomeAway(): Promise<void> {
     await this.chat('no-such-model', {}, { model: 'gpt-9' });
     await this.chat('no-messages', {}, { messages: 'none' });
-    const storm = repeated(24, (at) =>
-      this.chat(`storm-${String(at)}`, { 'x-llmgw-session': 'crawler', 'x-llmgw-band': 'bronze' }),
-    );
-    await Promise.race([Promise.all(storm), delay(300)]);
+    const order = { tenant: 'crawler', band: 'bronze', members: chat(50, 20) };
+    const storm = repeated(24, () => new LoadClient(this.gateway.port, order));
+    const answers = storm.map((client) => client.ask().catch(() => undefined));
+    await delay(400);
+    for (const client of storm) client.stop();
+    await Promise.all(answers);
   }
 }
 

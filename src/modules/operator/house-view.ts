@@ -56,16 +56,22 @@ export function upstreamView(
   engines: readonly Endpoint[],
   now: number,
 ): UpstreamView {
-  const { upstream, inUse, requests, limit, saturation, endpoints, generates } = slots;
+  const { upstream, inUse, requests, limit, endpoints, generates } = slots;
   const told = endpoints.slice(0, MOST_ENDPOINTS);
   const engineOf = new Map(engines.map((engine) => [engine.id, engine]));
   return {
-    ...{ upstream, inUse, requests, limit, saturation: short(saturation) },
+    ...{ upstream, inUse, requests, limit, saturation: short(usableSaturation(slots)) },
     waiting: slots.waiting.reduce((sum, { depth }) => sum + depth, 0),
     endpoints: told.map((one) => endpointView(one, engineOf.get(one.endpoint), generates, now)),
     moreEndpoints: endpoints.length - told.length,
     bands: (queue?.bands ?? []).map(whole),
   };
+}
+
+/** Of the endpoint that is least full; one that is down has no room to offer. */
+function usableSaturation({ endpoints, saturation }: UpstreamSnapshot): number {
+  const usable = endpoints.filter(({ down }) => !down);
+  return usable.length === 0 ? saturation : Math.min(...usable.map((one) => one.saturation));
 }
 
 function endpointView(

@@ -9,7 +9,7 @@ import type { Endpoint } from '../engine-observer/endpoint.js';
 import { History, type HistoryPages, type Level, type SampleRow } from './core/history.js';
 import { Moments } from './core/moments.js';
 import { RequestBook } from './core/request-book.js';
-import type { Rejection } from './core/rejection.js';
+import type { Rejection } from './core/rejection-book.js';
 import type { RequestBrief } from './core/request-brief.js';
 import type { RequestStory } from './core/request-story.js';
 import { fullestKv, upstreamView, type UpstreamView } from './house-view.js';

@@ -1,7 +1,7 @@
 import type { RequestRecord } from '../../../common/request-record.js';
 
 /** What is noted of an upstream at each sample, in this order. */
-export const SERIES = ['running', 'waiting', 'saturation', 'kv', 'ended', 'rejected', 'firstMs'] as const;
+export const SERIES = ['running', 'waiting', 'saturation', 'kv', 'served', 'rejected', 'firstMs'] as const;
 export type SeriesName = (typeof SERIES)[number];
 
 /** One number a series; null: not known then. */
@@ -35,7 +35,9 @@ export interface SampleRow {
 
 /** What was counted since the last sample. */
 class Tally {
-  ended = 0;
+  /** Answered by the engine, and taken by the client to the end. */
+  served = 0;
+  /** Turned away, or failed. */
   rejected = 0;
   /** The longest time to the first content, in ms. */
   firstMs: number | undefined;
@@ -60,8 +62,8 @@ export class History {
   count(record: RequestRecord): void {
     const tally = this.#tallies.get(record.upstream);
     if (tally === undefined) return;
-    tally.ended += 1;
     if (record.problem !== undefined) tally.rejected += 1;
+    else if (!record.clientGone) tally.served += 1;
     if (record.firstContentAt === undefined) return;
     const firstMs = record.firstContentAt - record.arrivedAt;
     if (tally.firstMs === undefined || firstMs > tally.firstMs) tally.firstMs = firstMs;
@@ -108,7 +110,7 @@ export class History {
     this.#tallies.set(upstream, new Tally());
     const first = tally.firstMs === undefined ? null : Math.round(tally.firstMs);
     const numbers = [running, waiting, short(saturation), kv === undefined ? null : short(kv)];
-    return [upstream, [...numbers, tally.ended, tally.rejected, first]];
+    return [upstream, [...numbers, tally.served, tally.rejected, first]];
   }
 }
 

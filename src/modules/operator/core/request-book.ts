@@ -1,23 +1,21 @@
 import type { RequestRecord } from '../../../common/request-record.js';
 import type { Moments } from './moments.js';
 import { Newest } from './newest.js';
-import { rejectionsOf, type Rejection } from './rejection.js';
+import { RejectionBook, type Rejection } from './rejection-book.js';
 import { briefOf, type RequestBrief } from './request-brief.js';
 import { storyOf, type RequestStory } from './request-story.js';
 
 const KEPT_ENDED = 2000;
-/** A rejection outlives a flood of requests that went well. */
-const KEPT_REJECTED = 500;
-const MOST_REJECTIONS = 12;
-const MOST_RUNNING = 12;
-const MOST_RECENT = 12;
+const MOST_REJECTIONS = 10;
+const MOST_RUNNING = 10;
+const MOST_RECENT = 10;
 /** Clients may send an id twice, and those that try again do. */
 const MOST_STORIES = 5;
 
 /** The requests that run, and the last ones that have ended. */
 export class RequestBook {
   readonly #ended = new Newest<RequestRecord>(KEPT_ENDED);
-  readonly #rejected = new Newest<RequestRecord>(KEPT_REJECTED);
+  readonly #rejections = new RejectionBook();
 
   /** `live`: the records of those that run. */
   constructor(private readonly live: () => Iterable<RequestRecord>) {}
@@ -27,7 +25,7 @@ export class RequestBook {
     // Nothing here tells of it, and it would keep alive whatever it refers to.
     record.cause = undefined;
     this.#ended.add(record);
-    if (record.problem !== undefined) this.#rejected.add(record);
+    if (record.problem !== undefined) this.#rejections.add(record);
   }
 
   /** All that is known under an id, newest first. */
@@ -56,8 +54,8 @@ export class RequestBook {
     return recent;
   }
 
-  /** Newest first; those that look alike and followed each other are one. */
+  /** Newest first; those that look alike are one. */
   rejections(at: Moments): Rejection[] {
-    return rejectionsOf(this.#rejected, at, MOST_REJECTIONS);
+    return this.#rejections.newest(MOST_REJECTIONS, at);
   }
 }

@@ -50,11 +50,9 @@ function setEndpoint(part, view, about) {
   say(part.kvText, kvWords(view, kvCeiling));
 }
 
-function kvWords({ engine, kvReservedTokens }, ceiling) {
-  const parts = [`KV memory ${percent(engine.kvUsage)}`];
-  if (ceiling !== undefined) parts.push(`held from ${percent(ceiling)} on`);
-  if (kvReservedTokens > 0) parts.push(`${short(kvReservedTokens)} tokens set aside`);
-  return parts.join(' · ');
+function kvWords({ engine }, ceiling) {
+  const held = ceiling === undefined ? '' : `, held from ${percent(ceiling)} on`;
+  return `KV memory ${percent(engine.kvUsage)}${held}`;
 }
 
 /** In one word, in which tone, and what that means. */
@@ -71,18 +69,20 @@ function conditionOf({ state, degraded, complaint, down, engine }) {
   return { word: 'healthy', tone: 'good', why: '' };
 }
 
-function figuresOf({ places, slots, engine, state, prefillBacklogMs, prefillTokensPerSecond }) {
+function figuresOf(view) {
+  const { places, slots, engine, state, prefillBacklogMs, prefillTokensPerSecond, kvReservedTokens } = view;
   const figures = [{ name: 'from here', value: `${places} of ${slots}` }];
   if (state === 'unobserved') return figures;
   const old = state === 'stale';
-  const gauge = (value) => (value === undefined ? 'unknown' : whole(value));
+  const gauge = (value) => (value === undefined ? 'unknown' : `${old ? 'was ' : ''}${whole(value)}`);
   figures.push(
     { name: 'running', value: gauge(engine?.running), old },
     { name: 'waiting', value: gauge(engine?.waiting), old },
   );
   if (prefillTokensPerSecond !== undefined) {
+    figures.push({ name: 'KV set aside', value: `${short(kvReservedTokens)} tok` });
     figures.push({ name: 'prefill ahead', value: duration(prefillBacklogMs) });
-    figures.push({ name: 'prefill, learned', value: `${whole(prefillTokensPerSecond)} tok/s` });
+    figures.push({ name: 'prefill rate', value: `${whole(prefillTokensPerSecond)} tok/s` });
   }
   return figures;
 }

@@ -24,6 +24,13 @@ export function makeBar(label) {
   };
 }
 
+/** Each name has a row of its own below the bar, so that none covers another. */
+const ROW_PX = 15;
+/** From a mark's upper end, above the bar, to the first row. */
+const ABOVE_PX = 16;
+/** Left of a mark so far to the left a name has no room. */
+const LOW_SHARE = 0.4;
+
 /** A bar with a mark at each band's ceiling, and the bands' names below: `{ root, set(saturation, ceilings) }`. */
 export function makeCeilingBar() {
   const bar = makeBar('Saturation');
@@ -35,15 +42,18 @@ export function makeCeilingBar() {
       const highest = Math.max(1, ...ceilings.map(({ share }) => share));
       bar.set(saturation / highest, saturation >= 1 ? 'full' : '');
       mark(bar.root, 'aria-valuetext', percent(saturation));
+      ticks.style.height = `${ceilings.length * ROW_PX + 4}px`;
       sync(
         ticks,
         ceilings,
         ({ names }) => names,
         makeTick,
-        (tick, { names, share, waiting }) => {
+        (tick, { names, share, waiting, row }) => {
+          tick.root.style.paddingTop = `${ABOVE_PX + row * ROW_PX}px`;
           tick.root.style.left = `${(clamp(share / highest) * 100).toFixed(1)}%`;
           say(tick.text, `${names} ${percent(share)}`);
-          mark(tick.root, 'data-reached', saturation >= share - 1e-3);
+          mark(tick.root, 'data-reached', waiting || saturation >= share - 1e-3);
+          mark(tick.root, 'data-low', share / highest < LOW_SHARE);
           mark(tick.root, 'data-waiting', waiting);
         },
       );
@@ -68,7 +78,7 @@ export function ceilingsOf(bands, queues) {
       waiting: mark.waiting || waiting,
     });
   }
-  return [...marks.values()].sort((a, b) => a.share - b.share);
+  return [...marks.values()].sort((a, b) => a.share - b.share).map((one, row) => ({ ...one, row }));
 }
 
 const MOST_PIPS = 40;

@@ -1,6 +1,6 @@
 /** The whole house in a few numbers and sentences: what it is doing, and what is wrong. */
 import { el, mark, say, sync } from './dom.js';
-import { duration, perSecond, plural, whole } from './words.js';
+import { duration, plural, whole } from './words.js';
 
 const MINUTE_MS = 60_000;
 
@@ -13,9 +13,9 @@ export function setGlance(list, snapshot, history) {
   const tiles = [
     { name: 'running', value: whole(running.count - waiting > 0 ? running.count - waiting : 0), tone: '' },
     { name: 'waiting', value: whole(waiting), tone: waiting > 0 ? 'warn' : '' },
-    { name: 'longest wait', value: waiting > 0 ? duration(oldest) : 'none', tone: waiting > 0 ? 'warn' : '' },
+    { name: 'longest wait', value: waiting > 0 ? duration(oldest) : '0 s', tone: waiting > 0 ? 'warn' : '' },
     { name: 'turned away or failed, last minute', value: whole(rejected), tone: rejected > 0 ? 'bad' : '' },
-    { name: 'ended, last minute', value: perSecond(history.total('ended', MINUTE_MS) / 60), tone: '' },
+    { name: 'served, last minute', value: whole(history.total('served', MINUTE_MS)), tone: '' },
   ];
   sync(list, tiles, ({ name }) => name, makeTile, setTile);
 }

@@ -22,7 +22,7 @@ export function makePlot(title, kind) {
     line,
     limit,
   );
-  const caption = el('figcaption', {}, el('span', {}, title), value, top);
+  const caption = el('figcaption', {}, el('span', { class: 'plot-title' }, title), value, top);
   const root = el('figure', { class: `plot ${kind}` }, caption, picture);
   return { root, draw: drawInto({ title, value, top, area, line, limit, picture }) };
 }

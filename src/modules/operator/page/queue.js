@@ -9,7 +9,8 @@ export function makeQueue() {
   const list = el('ul', { class: 'bands' });
   return {
     root: el('div', {}, none, list),
-    set(bands, tests) {
+    /** `places`: by band, how many of an endpoint's it may see taken. */
+    set(bands, tests, places) {
       const waiting = bands.filter(({ depth }) => depth > 0);
       none.hidden = waiting.length > 0;
       sync(
@@ -17,7 +18,7 @@ export function makeQueue() {
         waiting,
         ({ band }) => band,
         makeBand,
-        (part, band) => setBand(part, band, tests),
+        (part, band) => setBand(part, band, tests, places.get(band.band)),
       );
     },
   };
@@ -37,9 +38,9 @@ function makeBand({ band }) {
 
 const th = (text, kind = '') => el('th', { scope: 'col', class: kind }, text);
 
-function setBand(part, { depth, oldestMs, heads, tenants, others }, tests) {
+function setBand(part, { depth, oldestMs, heads, tenants, others }, tests, places) {
   say(part.depth, plural(depth, 'waits', 'wait'));
-  say(part.oldest, `longest ${duration(oldestMs)}`);
+  say(part.oldest, `longest ${duration(oldestMs)}${places === undefined ? '' : ` · ${places} an endpoint`}`);
   sync(
     part.heads,
     heads,

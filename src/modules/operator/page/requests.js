@@ -1,7 +1,7 @@
 /** Lists of requests, one line each, with a link to the story. */
 import { el, mark, say, sync } from './dom.js';
 import { requestLink } from './request-link.js';
-import { clockTime, duration, spaced } from './words.js';
+import { clockTime, duration, spaced, whole } from './words.js';
 
 /** `ids`: those of the list and of what stands there while it is empty. */
 export function setRequests(list, none, items, describe) {
@@ -32,17 +32,26 @@ const whoseOf = ({ tenant, band }) => (tenant === undefined ? undefined : `${ten
 const whereOf = ({ upstream, model, route }) => model ?? (upstream === 'none' ? route : upstream);
 
 export const describeRejection = (reasons) => (item) => ({
-  what: spaced(item.reason ?? 'failed') + (item.times > 1 ? ` ×${item.times}` : ''),
+  what: spaced(item.reason ?? 'failed') + (item.times > 1 ? ` ×${whole(item.times)}` : ''),
   when: clockTime(item.arrivedAtMs + item.tookMs),
-  tone: item.status >= 500 ? 'bad' : '',
+  tone: isOurs(item) ? 'bad' : '',
   facts: [
     `${item.status} ${reasons[item.reason] ?? ''}`.trim(),
     whoseOf(item),
     whereOf(item),
+    item.times > 1 ? `since ${clockTime(item.sinceMs)}` : undefined,
     item.waitedMs > 0 ? `waited ${duration(item.waitedMs)}` : undefined,
-    item.heldBy === undefined ? undefined : `held by ${item.heldBy}`,
+    item.waitedMs > 0 && item.heldBy !== undefined ? `held by ${item.heldBy}` : undefined,
   ],
 });
+
+/** Not the caller's fault: a 5xx, or a stream that broke after its 200. */
+const isOurs = ({ status }) => status < 400 || status >= 500;
+
+function endOf({ status, reason }) {
+  if (reason !== undefined) return spaced(reason);
+  return status === 499 ? 'client left' : String(status);
+}
 
 const PHASES = {
   head: 'arriving',
@@ -60,14 +69,14 @@ export const describeRunning = (item) => ({
   facts: [whoseOf(item), whereOf(item), item.phase === 'queued' ? heldWords(item) : item.endpoint],
 });
 
-const heldWords = ({ heldBy }) => (heldBy === undefined ? undefined : `held by ${heldBy}`);
+const heldWords = ({ heldBy }) => (heldBy === undefined ? 'others are before it' : `held by ${heldBy}`);
 
 export const describeEnded = (item) => ({
-  what: item.status === 499 ? 'left' : String(item.status),
+  what: endOf(item),
   when: clockTime(item.arrivedAtMs + item.tookMs),
-  tone: item.status >= 500 ? 'bad' : '',
+  tone: item.reason !== undefined && isOurs(item) ? 'bad' : '',
   facts: [
-    item.reason === undefined ? undefined : spaced(item.reason),
+    item.reason === undefined ? undefined : String(item.status),
     whoseOf(item),
     whereOf(item),
     `took ${duration(item.tookMs)}`,

@@ -92,7 +92,10 @@ const PHASE_WORDS = {
 
 function liveWords({ phase, waitedMs, heldBy }, tests) {
   if (phase !== 'queued') return `still ${PHASE_WORDS[phase] ?? phase}`;
-  const why = heldBy === undefined ? '' : `, held by ${heldBy}: ${tests[heldBy] ?? 'a test of the admission'}`;
+  const why =
+    heldBy === undefined
+      ? ': others of its band are before it'
+      : `, held by ${heldBy}: ${tests[heldBy] ?? 'a test of the admission'}`;
   return `still waiting for a place since ${duration(waitedMs)}${why}`;
 }
 

@@ -28,8 +28,16 @@ const PLOTS = [
     optional: true,
     sparse: true,
   },
-  { series: 'ended', title: 'Ended', kind: 'run', least: 1, rate: true, format: perSecond },
-  { series: 'rejected', title: 'Turned away or failed', kind: 'bad', least: 1, rate: true, format: perSecond },
+  { series: 'served', title: 'Served', kind: 'run', least: 1, rate: true, format: perSecond },
+  {
+    series: 'rejected',
+    title: 'Turned away or failed',
+    kind: 'bad',
+    least: 1,
+    rate: true,
+    format: perSecond,
+    exception: true,
+  },
 ];
 
 export function makeUpstream({ upstream }) {
@@ -71,9 +79,18 @@ export function setUpstream(part, view, about, house, history) {
   part.pips.set(view.inUse, view.limit);
   say(part.saturation, saturationWords(view));
   part.bar.set(view.saturation, ceilingsOf(house.bands, view.bands));
-  part.queue.set(view.bands, house.tests);
+  part.queue.set(view.bands, house.tests, placesOf(about, house));
   part.endpoints.set(view, about);
 }
+
+/** By band, how many of an endpoint's places its ceiling lets it see taken, in words. */
+const placesOf = ({ perEndpoint }, { bands }) =>
+  new Map(
+    bands.map(({ name, ceiling }) => [
+      name,
+      `up to ${Math.min(perEndpoint, Math.floor(ceiling * perEndpoint + 1e-9))} of ${perEndpoint} places`,
+    ]),
+  );
 
 const saturationWords = ({ saturation, endpoints }) =>
   endpoints.length > 1
@@ -88,19 +105,19 @@ function conditionOf({ upstream, waiting, requests, endpoints }, history) {
   if (waiting > 0) return { word: 'requests wait', tone: 'warn' };
   if (requests > 0) return { word: 'running', tone: 'good' };
   const observed = endpoints.some(({ state }) => state !== 'unobserved');
-  const silent = ['running', 'ended', 'rejected'].every((name) => history.of(upstream, name).every((one) => !one));
+  const silent = ['running', 'served', 'rejected'].every((name) => history.of(upstream, name).every((one) => !one));
   return { word: 'idle', tone: '', quiet: !observed && silent };
 }
 
 /** Draws the last minutes anew: only when a sample has come. */
 export function drawUpstream(part, about, history) {
   say(part.since, `${duration(history.spanMs)} ago`);
-  PLOTS.forEach(({ series, limit, least = 1, rate, format, optional, sparse }, at) => {
+  PLOTS.forEach(({ series, limit, least = 1, rate, format, optional, sparse, exception }, at) => {
     const plot = part.plots[at];
     const raw = history.of(about.upstream, series);
     const seconds = history.everyMs / 1000;
     const values = rate ? raw.map((one) => (one === null ? null : one / seconds)) : raw;
-    plot.root.hidden = optional === true && values.every((one) => one === null);
+    plot.root.hidden = (optional && values.every((one) => one === null)) || (exception && values.every((one) => !one));
     if (plot.root.hidden) return;
     const bound = limit?.(about);
     plot.draw(sparse ? filled(values) : values, {

@@ -42,4 +42,4 @@ export const clockTime = (wallMs) => CLOCK.format(wallMs);
 export const spaced = (name) => name.replaceAll('_', ' ');
 
 /** What a rate a second is called. */
-export const perSecond = (value) => `${value < 10 ? value.toFixed(1) : whole(value)} /s`;
+export const perSecond = (value) => `${value > 0 && value < 10 ? value.toFixed(1) : whole(value)} /s`;
