@@ -58,7 +58,8 @@ export class Gateway {
     door = openDoor(app, config, desk);
     const management = await boot(
       ManagementModule.with(desk),
-      new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false }),
+      // A browser keeps sockets in reserve on which it has not said a word: they would hold up the end for a minute.
+      new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false, forceCloseConnections: true }),
     );
     const gateway = new Gateway(app, management, server, door);
     await gateway.#listen(config);

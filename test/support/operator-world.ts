@@ -6,7 +6,7 @@ import type { SimServer } from '../../src/sim/wire/sim-app.js';
 import { Crowd, LoadClient, repeated, type LoadOrder } from './load-client.js';
 import { ENGINES_HOST, EngineNames } from './load-names.js';
 import { sendRaw, type RawResponse } from './raw-client.js';
-import { startGateway, type RunningGateway, type StartOptions } from './start-gateway.js';
+import { startGateway, type Exit, type RunningGateway, type StartOptions } from './start-gateway.js';
 
 const TIME_SCALE = 4;
 const BANDS = [
@@ -64,15 +64,16 @@ export class OperatorWorld {
     await this.names.stop();
   }
 
-  /** Another gateway in the place of this one, on the same ports. */
-  async restart(between: () => Promise<void>): Promise<void> {
+  /** Another gateway in the place of this one, on the same ports; how this one ended. */
+  async restart(between: () => Promise<void>): Promise<Exit> {
     const listen = new URL(this.gateway.origin).host;
     const management = new URL(this.gateway.managementOrigin).host;
-    await this.gateway.stop();
+    const exit = await this.gateway.stop();
     await between();
     if (typeof this.config === 'string') throw new Error('the world has options');
     const server = { ...this.config.server, listen, management };
     this.running = await startGateway({ ...this.config, server }, this.how);
+    return exit;
   }
 
   private get how(): StartOptions {

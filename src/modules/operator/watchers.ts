@@ -38,7 +38,9 @@ export class Watchers {
 
   /** Takes over a response whose head has not been written. */
   add(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
-    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8' });
+    // Kept alive behind its end, the connection would hold up the end of the listener.
+    const own = { 'content-type': 'text/event-stream; charset=utf-8', connection: 'close' };
+    response.writeHead(200, { ...headers, ...own });
     this.#responses.add(response);
     response.once('close', () => this.#remove(response));
     response.write(`retry: ${RETRY_MS}\n\n${this.events.greeting()}${this.events.news()}`);

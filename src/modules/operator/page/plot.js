@@ -33,7 +33,8 @@ const drawInto =
     const known = values.filter((one) => one !== null);
     const most = Math.max(least, at ?? 0, ...known);
     const y = (one) => HEIGHT - 1 - (one / most) * (HEIGHT - 3);
-    const now = known.length === 0 ? 'none yet' : format(values.at(-1) ?? 0);
+    const last = values.at(-1) ?? null;
+    const now = last === null ? 'unknown' : format(last);
     const peak = known.length === 0 ? 0 : Math.max(...known);
     say(value, now);
     say(top, known.length === 0 ? '' : `max ${format(peak)}`);

@@ -108,7 +108,11 @@ function timeBar({ steps, tookMs }) {
   const spans = [
     { name: 'reading', ms: queued, kind: 'read' },
     { name: 'waiting for a place', ms: granted - queued, kind: 'wait' },
-    { name: 'until the first content', ms: first - granted, kind: 'run' },
+    {
+      name: at('first-content') === undefined ? 'at the engine' : 'until the first content',
+      ms: first - granted,
+      kind: 'run',
+    },
     { name: 'answering', ms: tookMs - first, kind: 'out' },
   ].filter(({ ms }) => ms > 0);
   const bar = el('div', { class: 'time-bar', 'aria-hidden': 'true' });
