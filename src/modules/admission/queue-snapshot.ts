@@ -45,14 +45,24 @@ export interface TenantQueue {
   readonly oldestMs: number;
 }
 
-export const queueSnapshot = ({ policy, queues }: Pool, now: number): QueueSnapshot => ({
-  upstream: policy.name,
-  bands: policy.bands.map(({ name }, at) => bandQueue(name, queues[at], now)),
-});
+export function queueSnapshot({ policy, queues, inUse }: Pool, now: number): QueueSnapshot {
+  // While all slots are taken nobody is tried, and what held a head before that is no longer the reason.
+  const full = inUse >= policy.limit;
+  const heads = (queue: FlowQueue<Waiter>): QueueHead[] => queue.candidates().map((one) => headOf(one, now, full));
+  return {
+    upstream: policy.name,
+    bands: policy.bands.map(({ name }, at) => bandQueue(name, queues[at], heads, now)),
+  };
+}
 
 const EMPTY = { depth: 0, oldestMs: 0, heads: [], tenants: [], others: { tenants: 0, depth: 0 } };
 
-function bandQueue(band: string, queue: FlowQueue<Waiter> | undefined, now: number): BandQueue {
+function bandQueue(
+  band: string,
+  queue: FlowQueue<Waiter> | undefined,
+  heads: (queue: FlowQueue<Waiter>) => QueueHead[],
+  now: number,
+): BandQueue {
   if (queue === undefined || queue.size === 0) return { band, ...EMPTY };
   const lines = tenantLines(queue);
   const told = lines.slice(0, MOST_TENANTS);
@@ -61,7 +71,7 @@ function bandQueue(band: string, queue: FlowQueue<Waiter> | undefined, now: numb
     band,
     depth: queue.size,
     oldestMs: now - Math.min(...lines.map(({ since }) => since)),
-    heads: queue.candidates().map((waiter) => headOf(waiter, now)),
+    heads: heads(queue),
     tenants: told.map(({ tenant, depth, since }) => ({ tenant, depth, oldestMs: now - since })),
     others: { tenants: lines.length - told.length, depth: queue.size - toldDepth },
   };
@@ -88,12 +98,15 @@ function tenantLines(queue: FlowQueue<Waiter>): TenantLine[] {
   return [...lines.values()].sort((a, b) => a.counter - b.counter || (a.tenant < b.tenant ? -1 : 1));
 }
 
-const headOf = ({ listener, tenant, kind, request, since, deadline, heldBy }: Waiter, now: number): QueueHead => ({
-  requestId: listener.requestId,
-  tenant,
-  kind,
-  promptTokens: request.promptTokens,
-  waitedMs: now - since,
-  leftMs: Math.max(0, deadline - now),
-  heldBy,
-});
+function headOf(waiter: Waiter, now: number, full: boolean): QueueHead {
+  const { listener, tenant, kind, request, since, deadline, heldBy } = waiter;
+  return {
+    requestId: listener.requestId,
+    tenant,
+    kind,
+    promptTokens: request.promptTokens,
+    waitedMs: now - since,
+    leftMs: Math.max(0, deadline - now),
+    heldBy: full ? 'limit' : heldBy,
+  };
+}

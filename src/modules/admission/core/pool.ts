@@ -133,9 +133,9 @@ export class Pool {
   }
 
   #wait(waiter: Waiter, now: number): Ticket {
-    waiter.listener.queued?.(this.depth(waiter.request.band));
     this.#enter(waiter, false);
     this.#pump(now);
+    if (waiter.heapIndex >= 0) waiter.listener.queued?.(this.depth(waiter.request.band) - 1);
     if (!this.#nobodyWaits()) this.#ticker.start();
     return { cancel: () => this.#forget(waiter) };
   }
