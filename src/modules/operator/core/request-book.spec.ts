@@ -50,6 +50,16 @@ describe('the stories', () => {
     expect(story).toMatchObject({ promptTokens: 12, cachedTokens: 5, completionTokens: 34, estimatedPromptTokens: 10 });
   });
 
+  it('tell of tests that take turns without end the first ones and the last', () => {
+    const book = empty();
+    const torn = ended('a', { queuedAt: 1000, queuedBehind: 0 });
+    for (let at = 0; at < 100; at += 1) torn.heldBy(`test-${at}`, 1000 + at);
+    book.add(torn);
+    const held = book.stories('a', AT)[0]?.steps.filter(({ what }) => what === 'held') ?? [];
+    expect(held).toHaveLength(12);
+    expect([held[0]?.facts['test'], held[11]?.facts['test']]).toEqual(['test-0', 'test-99']);
+  });
+
   it('leave out what held a request that got its place at once', () => {
     const book = empty();
     const quick = ended('a', { queuedAt: 1001, dispatchedAt: 1001 });
