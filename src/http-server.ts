@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import { hostname } from 'node:os';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -16,7 +17,9 @@ import { PEERS_PATH } from './modules/admission/peers-client.js';
 import { SlotController } from './modules/admission/slot-controller.js';
 import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
+import { EngineRegistry } from './modules/engine-observer/engine-registry.js';
 import { DrainIndicator } from './modules/health/drain.indicator.js';
+import { OperatorDesk } from './modules/operator/operator-desk.js';
 import { BodyMemory } from './modules/proxy/body-memory.js';
 import { EngineClient } from './modules/proxy/engine-client.js';
 import { FixedPaths } from './modules/proxy/fixed-paths.js';
@@ -63,10 +66,11 @@ export class Gateway {
     adapter
       .getInstance()
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
-    door = openDoor(app, config, watch);
     if (server === undefined) throw new Error('the HTTP server was not created');
+    const desk = openDesk(app, server);
+    door = openDoor(app, config, { watch, desk });
     const management =
-      link.tie === undefined ? await bootManagement(ManagementModule, app.get(AdmissionSharing)) : undefined;
+      link.tie === undefined ? await bootManagement(ManagementModule.with(desk), app.get(AdmissionSharing)) : undefined;
     const gateway = new Gateway(app, management, server, door);
     await gateway.#listen(config);
     return gateway;
@@ -164,7 +168,13 @@ export async function bootManagement(
   module: Parameters<typeof boot>[0],
   sharing?: AdmissionSharing,
 ): Promise<NestFastifyApplication> {
-  const adapter = new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false });
+  // A browser keeps sockets in reserve on which it has not said a word: they would hold up the end for a minute.
+  const adapter = new FastifyAdapter({
+    logger: false,
+    skipMiddie: true,
+    multipart: false,
+    forceCloseConnections: true,
+  });
   const app = await boot(module, adapter);
   if (sharing !== undefined) tellPeers(adapter, sharing);
   return app;
@@ -175,11 +185,26 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
   return door;
 }
 
-function openDoor(
-  app: NestFastifyApplication,
-  { server }: GatewayConfig,
-  watch: ((record: RequestRecord) => void) | undefined,
-): FrontDoor {
+function openDesk(app: NestFastifyApplication, server: Listener): OperatorDesk {
+  const readiness = app.get(DrainIndicator);
+  const house = {
+    slots: app.get(SlotController),
+    engines: app.get(EngineRegistry),
+    table: app.get(RoutingTable),
+    bands: app.get(AdmissionConfig).bands,
+    live: () => server.served(),
+    draining: () => readiness.draining,
+  };
+  return new OperatorDesk(house, { host: hostname(), pid: process.pid, startedAtMs: Date.now() }, systemClock);
+}
+
+/** Those who are shown every record once it is closed, after the log and the metrics. */
+interface Readers {
+  readonly watch: ((record: RequestRecord) => void) | undefined;
+  readonly desk: OperatorDesk;
+}
+
+function openDoor(app: NestFastifyApplication, { server }: GatewayConfig, { watch, desk }: Readers): FrontDoor {
   const proxies = app.get(PrefixProxy);
   const { take } = app.get(Telemetry);
   return new FrontDoor({
@@ -196,13 +221,11 @@ function openDoor(
     aliases: app.get(RoutingTable).aliases,
     isTrusted: networkTest(server.trustedProxies),
     isProxied: (path) => proxies.find(path) !== undefined,
-    recorded:
-      watch === undefined
-        ? take
-        : (record) => {
-            take(record);
-            watch(record);
-          },
+    recorded: (record) => {
+      take(record);
+      watch?.(record);
+      desk.take(record);
+    },
   });
 }
 

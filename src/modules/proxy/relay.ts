@@ -100,6 +100,7 @@ class Passage implements EngineHandler {
     if (exchange.gone) return this.reject(new ClientGone());
     exchange.record.phase = 'waiting';
     exchange.record.dispatchedAt = exchange.clock.now();
+    exchange.record.endpoint = this.crossing.target.endpoint?.id;
     exchange.onLeave(() => this.#clientLeft());
     const { totalMs } = this.timeouts;
     if (totalMs !== undefined) this.#life = exchange.clock.after(totalMs, () => this.#tooLong());
