@@ -1,5 +1,4 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
-import { hostname } from 'node:os';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,10 +14,13 @@ import { AdmissionConfig } from './modules/admission/admission.config.js';
 import { AdmissionSharing } from './modules/admission/admission-sharing.js';
 import { PEERS_PATH } from './modules/admission/peers-client.js';
 import { SlotController } from './modules/admission/slot-controller.js';
+import { Budgets } from './modules/budgets/budgets.js';
 import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { EngineRegistry } from './modules/engine-observer/engine-registry.js';
 import { DrainIndicator } from './modules/health/drain.indicator.js';
+import { tellDesk } from './modules/operator/desk-topics.js';
+import { houseAbout, processName } from './modules/operator/house-about.js';
 import { OperatorDesk } from './modules/operator/operator-desk.js';
 import { BodyMemory } from './modules/proxy/body-memory.js';
 import { EngineClient } from './modules/proxy/engine-client.js';
@@ -67,7 +69,8 @@ export class Gateway {
       .getInstance()
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
     if (server === undefined) throw new Error('the HTTP server was not created');
-    const desk = openDesk(app, server);
+    const desk = openDesk(app, server, config);
+    if (link.tie !== undefined) tellDesk(link.tie.line, desk);
     door = openDoor(app, config, { watch, desk });
     const management =
       link.tie === undefined ? await bootManagement(ManagementModule.with(desk), app.get(AdmissionSharing)) : undefined;
@@ -185,17 +188,17 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
   return door;
 }
 
-function openDesk(app: NestFastifyApplication, server: Listener): OperatorDesk {
-  const readiness = app.get(DrainIndicator);
+function openDesk(app: NestFastifyApplication, server: Listener, config: GatewayConfig): OperatorDesk {
+  const [readiness, sharing, budgets] = [app.get(DrainIndicator), app.get(AdmissionSharing), app.get(Budgets)];
   const house = {
+    about: houseAbout(processName(), config, app.get(RoutingTable)),
     slots: app.get(SlotController),
     engines: app.get(EngineRegistry),
-    table: app.get(RoutingTable),
-    bands: app.get(AdmissionConfig).bands,
     live: () => server.served(),
     draining: () => readiness.draining,
+    out: () => ({ admission: sharing.degraded, budgets: !budgets.storeUp }),
   };
-  return new OperatorDesk(house, { host: hostname(), pid: process.pid, startedAtMs: Date.now() }, systemClock);
+  return new OperatorDesk(house, systemClock);
 }
 
 /** Those who are shown every record once it is closed, after the log and the metrics. */

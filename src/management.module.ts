@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { PrometheusModule } from '@willsoto/nestjs-prometheus';
-import type { OperatorDesk } from './modules/operator/operator-desk.js';
+import type { Desk } from './modules/operator/desk.js';
 import { OperatorModule } from './modules/operator/operator.module.js';
 
 /**
@@ -9,7 +9,7 @@ import { OperatorModule } from './modules/operator/operator.module.js';
  */
 @Module({ imports: [PrometheusModule.register({ path: '/metrics', defaultMetrics: { enabled: true } })] })
 export class ManagementModule {
-  static with(desk: OperatorDesk): DynamicModule {
+  static with(desk: Desk): DynamicModule {
     return { module: ManagementModule, imports: [OperatorModule.over(desk)] };
   }
 }

@@ -50,7 +50,7 @@ function world() {
 it('is empty where nobody waits', () => {
   const { ask, queue, told } = world();
   void ask('a', 'acme');
-  const nothing = { depth: 0, oldestMs: 0, heads: [], tenants: [], others: { tenants: 0, depth: 0 } };
+  const nothing = { depth: 0, oldestMs: 0, heads: [], tenants: [] };
   expect(queue()).toEqual({
     upstream: 'up',
     bands: [
@@ -84,14 +84,6 @@ it('tells each band’s tenants in the order of their turns, how long they wait,
     heads: [{ requestId: 'b1', tenant: 'bolt', waitedMs: 150, leftMs: 59_850 }],
   });
   expect(bronze).toMatchObject({ depth: 1, oldestMs: 50, heads: [{ requestId: 'c1' }] });
-});
-
-it('tells twelve tenants of a band and counts the others', () => {
-  const { ask, queue } = world();
-  for (let at = 0; at < 40; at += 1) void ask(`r${at}`, `tenant-${at}`);
-  const [gold] = queue()?.bands ?? [];
-  expect(gold?.tenants).toHaveLength(12);
-  expect(gold).toMatchObject({ depth: 38, others: { tenants: 26, depth: 26 } });
 });
 
 it('tells a client that it waits, behind how many, and every other test that holds it; nothing where nobody waits', async () => {

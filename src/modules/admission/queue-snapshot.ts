@@ -3,9 +3,6 @@ import type { Pool } from './core/pool.js';
 import type { TestName, WorkClass } from './core/pool-types.js';
 import type { Waiter } from './core/waiter.js';
 
-/** Tenants of a band that are told one by one; all others only count. */
-const MOST_TENANTS = 12;
-
 /** Who waits on one upstream. */
 export interface QueueSnapshot {
   readonly upstream: string;
@@ -22,8 +19,6 @@ export interface BandQueue {
   readonly heads: readonly QueueHead[];
   /** In the order of their turns. */
   readonly tenants: readonly TenantQueue[];
-  /** Beyond those. */
-  readonly others: { readonly tenants: number; readonly depth: number };
 }
 
 export interface QueueHead {
@@ -41,6 +36,8 @@ export interface QueueHead {
 
 export interface TenantQueue {
   readonly tenant: string;
+  /** What it has had, in token equivalents: who has had the least is next. */
+  readonly service: number;
   readonly depth: number;
   readonly oldestMs: number;
 }
@@ -55,7 +52,7 @@ export function queueSnapshot({ policy, queues, inUse }: Pool, now: number): Que
   };
 }
 
-const EMPTY = { depth: 0, oldestMs: 0, heads: [], tenants: [], others: { tenants: 0, depth: 0 } };
+const EMPTY = { depth: 0, oldestMs: 0, heads: [], tenants: [] };
 
 function bandQueue(
   band: string,
@@ -65,22 +62,18 @@ function bandQueue(
 ): BandQueue {
   if (queue === undefined || queue.size === 0) return { band, ...EMPTY };
   const lines = tenantLines(queue);
-  const told = lines.slice(0, MOST_TENANTS);
-  const toldDepth = told.reduce((sum, { depth }) => sum + depth, 0);
   return {
     band,
     depth: queue.size,
     oldestMs: now - Math.min(...lines.map(({ since }) => since)),
     heads: heads(queue),
-    tenants: told.map(({ tenant, depth, since }) => ({ tenant, depth, oldestMs: now - since })),
-    others: { tenants: lines.length - told.length, depth: queue.size - toldDepth },
+    tenants: lines.map(({ since, ...line }) => ({ ...line, oldestMs: now - since })),
   };
 }
 
 interface TenantLine {
   readonly tenant: string;
-  /** Service it has had: who has had the least is next. */
-  readonly counter: number;
+  readonly service: number;
   depth: number;
   since: number;
 }
@@ -91,14 +84,20 @@ function tenantLines(queue: FlowQueue<Waiter>): TenantLine[] {
     // Its own name: among gateways a waiter goes by another one, which says nothing to a person.
     const { tenant } = request;
     const line = lines.get(tenant);
-    if (line === undefined) lines.set(tenant, { tenant, counter: lane?.flow.counter ?? 0, depth: 1, since });
+    if (line === undefined) lines.set(tenant, { tenant, service: lane?.flow.counter ?? 0, depth: 1, since });
     else {
       line.depth += 1;
       line.since = Math.min(line.since, since);
     }
   }
-  return [...lines.values()].sort((a, b) => a.counter - b.counter || (a.tenant < b.tenant ? -1 : 1));
+  return [...lines.values()].sort(byTurn);
 }
+
+/** Who has had the least service first. */
+export const byTurn = (
+  a: Pick<TenantQueue, 'tenant' | 'service'>,
+  b: Pick<TenantQueue, 'tenant' | 'service'>,
+): number => a.service - b.service || (a.tenant < b.tenant ? -1 : 1);
 
 function headOf(waiter: Waiter, now: number, full: boolean): QueueHead {
   const { listener, kind, request, since, deadline, heldBy } = waiter;

@@ -21,8 +21,9 @@ export interface UpstreamSnapshot {
 
 export interface EndpointSnapshot {
   readonly endpoint: string;
-  /** Places that this gateway's requests take. */
+  /** Places that requests take, of this gateway and of all, as far as the others tell. */
   readonly places: number;
+  readonly placesOfAll: number;
   /** The larger of places to slots and KV memory to what may be used of it. */
   readonly saturation: number;
   /** It refused a connection a moment ago, and is left alone. */
@@ -55,7 +56,8 @@ export function poolSnapshot(pool: Pool, now: number): UpstreamSnapshot {
     ),
     endpoints: ledgers.map((ledger, at) => ({
       endpoint: ledger.id,
-      places: ledger.places,
+      places: ledger.ownPlaces,
+      placesOfAll: ledger.places,
       saturation: fullness[at] ?? 0,
       down: now < ledger.downUntil,
       prefillBacklogMs: ledger.backlogMs(now),

@@ -1,12 +1,16 @@
 import { FakeClock } from '../../../test/support/fake-clock.js';
+import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
 import { RequestRecord } from '../../common/request-record.js';
+import type { QueueSnapshot } from '../admission/queue-snapshot.js';
 import type { UpstreamSnapshot } from '../admission/upstream-snapshot.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
+import { houseAbout } from './house-about.js';
 import { OperatorDesk, type House } from './operator-desk.js';
 
 const ledger = (endpoint: string, fields: object = {}) => ({
   endpoint,
   places: 2,
+  placesOfAll: 2,
   saturation: 0.5,
   down: false,
   prefillBacklogMs: 12.6,
@@ -41,19 +45,39 @@ const engine = (id: string, fields: Partial<Endpoint> = {}): Endpoint => ({
   ...fields,
 });
 
+const ABOUT = houseAbout(
+  { host: 'here', pid: 7, startedAtMs: 1 },
+  {
+    server: { replicas: 3, workers: 1 },
+    admission: { store: 'redis://:secret@redis:6379/0', bands: [{ name: 'gold', ceiling: 0.9, capacity: 8 }] },
+    budgets: { store: 'memory' },
+  },
+  {
+    upstreams: [{ name: 'reasoning', engine: 'vllm', slots: { limit: 7, perEndpoint: 4 } } as UpstreamConfig],
+    models: [],
+  },
+);
+
 /** A desk at 1000 ms of the monotonic clock and 10 s of the other. */
-function world({ of = slots(), engines = [engine('a:80')], live = [] as RequestRecord[], draining = false } = {}) {
+function world({
+  of = slots(),
+  queues = [] as QueueSnapshot[],
+  engines = [engine('a:80')],
+  live = [] as RequestRecord[],
+  draining = false,
+  out = { admission: false, budgets: false },
+} = {}) {
   const clock = new FakeClock();
   clock.advance(1000);
   const house: House = {
-    slots: { snapshot: () => [of], queues: () => [] },
+    about: ABOUT,
+    slots: { snapshot: () => [of], queues: () => queues },
     engines: { endpoints: () => engines },
-    table: { upstreams: [{ name: 'reasoning' }], models: [] } as unknown as House['table'],
-    bands: [{ name: 'gold', ceiling: 0.9, capacity: 8 }],
     live: () => live,
     draining: () => draining,
+    out: () => out,
   };
-  const desk = new OperatorDesk(house, { host: 'here', pid: 7, startedAtMs: 1 }, clock, () => 9000 + clock.now());
+  const desk = new OperatorDesk(house, clock, () => 9000 + clock.now());
   return { desk, clock };
 }
 
@@ -98,6 +122,37 @@ it('names 64 endpoints, and counts the others', () => {
   expect([view?.endpoints.length, view?.moreEndpoints]).toEqual([64, 6]);
 });
 
+it('tells twelve tenants of a band, and counts the others', () => {
+  const tenants = Array.from({ length: 30 }, (_, at) => ({ tenant: `t${at}`, service: at, depth: 2, oldestMs: 0.4 }));
+  const queue = { upstream: 'reasoning', bands: [{ band: 'gold', depth: 60, oldestMs: 10.6, heads: [], tenants }] };
+  const [view] = world({ queues: [queue] }).desk.snapshot().upstreams;
+  expect(view?.bands[0]?.tenants).toHaveLength(12);
+  expect(view?.bands[0]).toMatchObject({ depth: 60, oldestMs: 11, others: { tenants: 18, depth: 36 } });
+});
+
+it('tells what other gateways hold, as far as they tell', () => {
+  const [view] = world({ of: slots({ endpoints: [ledger('a:80', { placesOfAll: 3 })] }) }).desk.snapshot().upstreams;
+  expect(view).toMatchObject({ inUse: 2, elsewhere: 1 });
+});
+
+it('says how engines and budgets are shared, without an address, and what is out', () => {
+  const { desk } = world({ out: { admission: true, budgets: false } });
+  expect(desk.about()).toMatchObject({ sharing: { replicas: 3, admission: 'redis', budgets: 'memory' }, workers: 1 });
+  expect(JSON.stringify(desk.about())).not.toContain('secret');
+  expect(desk.snapshot().out).toEqual({ admission: true, budgets: false });
+});
+
+it('counts what was turned away before it was known where it would go', () => {
+  const { desk, clock } = world();
+  const record = new RequestRecord('a', 500, () => undefined);
+  desk.take(Object.assign(record, { endedAt: 900, status: 401, problem: 'unauthenticated' }));
+  desk.take(Object.assign(new RequestRecord('probe', 600, () => undefined), { endedAt: 700, status: 200 }));
+  desk.start();
+  clock.advance(2_000);
+  desk.stop();
+  expect(desk.snapshot().sample?.upstreams['none']).toEqual([0, 0, 0, null, 0, 1, null]);
+});
+
 it('says that it drains', () => {
   expect(world({ draining: true }).desk.snapshot().state).toBe('draining');
 });
@@ -118,12 +173,12 @@ it('knows a request that runs, and the same when it has ended', () => {
   const record = new RequestRecord('a', 500, () => undefined);
   const live = [record];
   const { desk } = world({ live });
-  expect(desk.stories('a')).toMatchObject([{ live: true, arrivedAtMs: 9500, tookMs: 500 }]);
+  expect(desk.stories('a').stories).toMatchObject([{ live: true, arrivedAtMs: 9500, tookMs: 500 }]);
   expect(desk.snapshot().running).toMatchObject({ count: 1, longest: [{ requestId: 'a' }] });
   live.length = 0;
   Object.assign(record, { endedAt: 900, status: 503, problem: 'queue-full', upstream: 'reasoning' });
   desk.take(record);
-  expect(desk.stories('a')).toMatchObject([{ live: false, status: 503, tookMs: 400 }]);
+  expect(desk.stories('a').stories).toMatchObject([{ live: false, status: 503, tookMs: 400 }]);
   expect(desk.snapshot()).toMatchObject({
     recent: [{ requestId: 'a' }],
     rejections: [{ requestId: 'a', reason: 'queue_full', times: 1 }],

@@ -1,92 +1,46 @@
 import type { Clock, Timer } from '../../common/clock.js';
-import type { RoutingTable } from '../../common/config/routing-table.js';
-import { PROBLEMS, reasonOf, type ProblemCode } from '../../common/problem/problems.js';
 import type { RequestRecord } from '../../common/request-record.js';
 import type { QueueSnapshot } from '../admission/queue-snapshot.js';
-import { TEST_WORDS } from '../admission/test-words.js';
 import type { UpstreamSnapshot } from '../admission/upstream-snapshot.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
-import { History, type HistoryPages, type Level, type SampleRow } from './core/history.js';
+import { History, type Level } from './core/history.js';
 import { Moments } from './core/moments.js';
 import { RequestBook } from './core/request-book.js';
-import type { Rejection } from './core/rejection-book.js';
-import type { RequestBrief } from './core/request-brief.js';
 import type { RequestStory } from './core/request-story.js';
-import { fullestKv, upstreamView, type UpstreamView } from './house-view.js';
+import type { HistoryPages, SampleRow } from './core/sample-ring.js';
+import { Desk, toldHouse, type FoundStories, type HousePart, type HouseSnapshot } from './desk.js';
+import type { HouseAbout } from './house-about.js';
+import { fullestKv, upstreamView } from './upstream-view.js';
 
-const SAMPLE_EVERY_MS = 2000;
+export const SAMPLE_EVERY_MS = 2000;
 /** Ten minutes. */
-const SAMPLES = 300;
+export const SAMPLES = 300;
 
 /** What the operator's page looks at. */
 export interface House {
+  readonly about: HouseAbout;
   readonly slots: { snapshot(): readonly UpstreamSnapshot[]; queues(): readonly QueueSnapshot[] };
   readonly engines: { endpoints(upstream: string): readonly Endpoint[] };
-  readonly table: Pick<RoutingTable, 'upstreams' | 'models'>;
-  /** Highest first. */
-  readonly bands: readonly { readonly name: string; readonly ceiling: number; readonly capacity: number }[];
   /** The records of the requests that run. */
   readonly live: () => Iterable<RequestRecord>;
   readonly draining: () => boolean;
+  readonly out: () => HousePart['out'];
 }
 
-/** What does not change while the gateway runs: told once to whoever looks. */
-export interface HouseAbout {
-  readonly gateway: GatewayName;
-  readonly bands: readonly { readonly name: string; readonly ceiling: number; readonly capacity: number }[];
-  readonly upstreams: readonly UpstreamAbout[];
-  /** What it means that an admission test holds a request. */
-  readonly tests: Readonly<Record<string, string>>;
-  /** Titles of rejections, by their reason. */
-  readonly reasons: Readonly<Record<string, string>>;
-}
-
-/** Which process this is: what tells apart what several of them say. */
-export interface GatewayName {
-  readonly host: string;
-  readonly pid: number;
-  /** Milliseconds since 1970. */
-  readonly startedAtMs: number;
-}
-
-export interface UpstreamAbout {
-  readonly upstream: string;
-  readonly engine: string;
-  readonly models: readonly string[];
-  readonly limit: number;
-  readonly perEndpoint: number;
-  readonly kvCeiling: number | undefined;
-  readonly maxInflight: number | undefined;
-}
-
-/** One process's view at a moment. */
-export interface HouseSnapshot {
-  readonly gateway: GatewayName;
-  /** Milliseconds since 1970. */
-  readonly atMs: number;
-  readonly state: 'serving' | 'draining';
-  readonly upstreams: readonly UpstreamView[];
-  readonly running: { readonly count: number; readonly longest: readonly RequestBrief[] };
-  readonly recent: readonly RequestBrief[];
-  readonly rejections: readonly Rejection[];
-  /** The newest sample of the history; it changes less often than the rest. */
-  readonly sample: SampleRow | undefined;
-}
-
-/** The operator's view of the house: taken when somebody asks, but for the samples and the last requests. */
-export class OperatorDesk {
+/** The operator's view of one process: taken when somebody asks, but for the samples and the last requests. */
+export class OperatorDesk extends Desk {
   readonly #book: RequestBook;
   readonly #history: History;
   #timer: Timer | undefined;
 
   constructor(
     private readonly house: House,
-    private readonly name: GatewayName,
     private readonly clock: Clock,
     private readonly wallClock: () => number = Date.now,
   ) {
+    super();
     this.#book = new RequestBook(house.live);
-    const names = house.table.upstreams.map(({ name: upstream }) => upstream);
+    const names = house.about.upstreams.map(({ upstream }) => upstream);
     this.#history = new History(names, SAMPLE_EVERY_MS, SAMPLES);
   }
 
@@ -96,12 +50,15 @@ export class OperatorDesk {
     this.#book.add(record);
   }
 
-  /** Begins to sample, on the grid of the wall clock. */
-  start(): void {
+  /** On the grid of the wall clock; `told` is shown each sample. */
+  start(told?: (row: SampleRow) => void): void {
     const untilNextMs = SAMPLE_EVERY_MS - (this.wallClock() % SAMPLE_EVERY_MS);
     this.#timer = this.clock.after(untilNextMs, () => {
-      this.sample();
-      this.start();
+      const before = this.#history.newest;
+      this.#history.sample(this.house.slots.snapshot().map(this.#levelOf), this.wallClock());
+      const { newest } = this.#history;
+      if (newest !== undefined && newest !== before) told?.(newest);
+      this.start(told);
     });
   }
 
@@ -110,25 +67,8 @@ export class OperatorDesk {
     this.#timer = undefined;
   }
 
-  sample(): void {
-    this.#history.sample(this.house.slots.snapshot().map(this.#levelOf), this.wallClock());
-  }
-
   about(): HouseAbout {
-    const { table, bands } = this.house;
-    return {
-      gateway: this.name,
-      bands: bands.map(({ name, ceiling, capacity }) => ({ name, ceiling, capacity })),
-      upstreams: table.upstreams.map(({ name, engine, slots, observe }) => ({
-        ...{ upstream: name, engine, limit: slots.limit, perEndpoint: slots.perEndpoint },
-        models: table.models.filter((model) => model.upstream.name === name).map(({ id }) => id),
-        ...{ kvCeiling: observe?.kvCeiling, maxInflight: observe?.maxInflight },
-      })),
-      tests: TEST_WORDS,
-      reasons: Object.fromEntries(
-        Object.entries(PROBLEMS).map(([code, { title }]) => [reasonOf(code as ProblemCode), title]),
-      ),
-    };
+    return this.house.about;
   }
 
   history(): HistoryPages {
@@ -136,25 +76,32 @@ export class OperatorDesk {
   }
 
   snapshot(): HouseSnapshot {
-    const { slots, engines, draining } = this.house;
+    return toldHouse(this.part(), this.#history.newest);
+  }
+
+  stories(requestId: string): FoundStories {
+    return { stories: this.known(requestId), silent: 0 };
+  }
+
+  /** All that this process has to say at the moment. */
+  part(): HousePart {
+    const { about, slots, engines, draining, out } = this.house;
     const at = this.#moments();
     const queues = new Map(slots.queues().map((queue) => [queue.upstream, queue]));
     return {
-      gateway: this.name,
+      gateway: about.gateway,
       atMs: at.wallMs,
       state: draining() ? 'draining' : 'serving',
+      out: out(),
       upstreams: slots
         .snapshot()
         .map((one) => upstreamView(one, queues.get(one.upstream), engines.endpoints(one.upstream), at.now)),
-      running: this.#book.running(at),
-      recent: this.#book.recent(at),
-      rejections: this.#book.rejections(at),
-      sample: this.#history.newest,
+      ...this.#book.lists(at),
     };
   }
 
-  /** All that is known under an id, newest first; none: it is not known, or has been forgotten. */
-  stories(requestId: string): RequestStory[] {
+  /** All that this process knows under an id, newest first. */
+  known(requestId: string): RequestStory[] {
     return this.#book.stories(requestId, this.#moments());
   }
 

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpException, HttpStatus, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { OperatorDesk } from './operator-desk.js';
+import { Desk } from './desk.js';
 import { PAGE_HEADERS, readPageFiles } from './page-files.js';
 import { Watchers } from './watchers.js';
 
@@ -12,7 +12,7 @@ export class OperatorController {
   readonly #files = readPageFiles();
 
   constructor(
-    private readonly desk: OperatorDesk,
+    private readonly desk: Desk,
     private readonly watchers: Watchers,
   ) {}
 
@@ -32,8 +32,8 @@ export class OperatorController {
   }
 
   @Get('api/snapshot')
-  snapshot(@Res() reply: FastifyReply): void {
-    send(reply, this.desk.snapshot());
+  async snapshot(@Res() reply: FastifyReply): Promise<void> {
+    send(reply, await this.desk.snapshot());
   }
 
   @Get('api/history')
@@ -43,10 +43,10 @@ export class OperatorController {
 
   /** All that is known of the requests with this id; an empty list where nothing is. */
   @Get('api/requests')
-  requests(@Query('id') id: unknown, @Res() reply: FastifyReply): void {
+  async requests(@Query('id') id: unknown, @Res() reply: FastifyReply): Promise<void> {
     if (typeof id !== 'string' || !REQUEST_ID.test(id))
       throw new HttpException('id: 1 to 128 of A-Z a-z 0-9 . _ - are a request id', HttpStatus.BAD_REQUEST);
-    send(reply, { id, stories: this.desk.stories(id) });
+    send(reply, { id, ...(await this.desk.stories(id)) });
   }
 
   /** `about` and `history` at first, then a `snapshot` every second. */

@@ -9,17 +9,19 @@ let server: Server;
 let watchers: Watchers;
 let clock: FakeClock;
 let told: number;
+let greeting: Promise<string>;
 const sockets: Socket[] = [];
 const responses: ServerResponse[] = [];
 
 beforeEach(async () => {
   clock = new FakeClock();
   told = 0;
-  const news = (): string => {
+  greeting = Promise.resolve('data: hello\n\n');
+  const news = (): Promise<string> => {
     told += 1;
-    return `data: ${told}\n\n`;
+    return Promise.resolve(`data: ${told}\n\n`);
   };
-  watchers = new Watchers({ greeting: () => 'data: hello\n\n', news }, clock, 1000);
+  watchers = new Watchers({ greeting: () => greeting, news }, clock, 1000);
   server = createServer((_request, response) => {
     responses.push(response);
     watchers.add(response, {});
@@ -55,21 +57,38 @@ it('greets a newcomer, then tells all of them the same news once a second', asyn
   const one = await watch();
   const two = await watch();
   clock.advance(1000);
-  await until(() => two.text().includes('data: 3'));
-  expect(one.text()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*connection: close[^]*retry: 2000\n\ndata: hello\n\n/);
-  expect(one.text()).toContain('data: 1');
-  expect(one.text()).toContain('data: 3');
-  expect(told).toBe(3);
+  await until(() => two.text().includes('data: 1'));
+  expect(one.text()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*connection: close[^]*retry: 2000\n\n[^]*data: hello\n\n/);
+  await until(() => one.text().includes('data: 1'));
+  expect(told).toBe(1);
+  clock.advance(1000);
+  await until(() => one.text().includes('data: 2') && two.text().includes('data: 2'));
+  expect(told).toBe(2);
 });
 
 it('does nothing while nobody looks', async () => {
-  const { socket } = await watch();
+  const { socket, text } = await watch();
   clock.advance(1000);
-  expect(told).toBe(2);
+  await until(() => text().includes('data: 1'));
   socket.destroy();
   await until(() => watchers.count === 0);
   clock.advance(60_000);
-  expect(told).toBe(2);
+  expect(told).toBe(1);
+});
+
+it('tells a newcomer nothing before it has been greeted, however long that takes', async () => {
+  const first = await watch();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  greeting = promise;
+  const arriving = watch();
+  await until(() => watchers.count === 2);
+  clock.advance(1000);
+  await until(() => first.text().includes('data: 1'));
+  resolve('data: hello\n\n');
+  const second = await arriving;
+  clock.advance(1000);
+  await until(() => second.text().includes('data: 2'));
+  expect(second.text()).not.toContain('data: 1');
 });
 
 it('cuts a watcher that takes nothing any more; the others go on', async () => {

@@ -1,11 +1,5 @@
 import type { RequestRecord } from '../../../common/request-record.js';
-
-/** What is noted of an upstream at each sample, in this order. */
-export const SERIES = ['running', 'waiting', 'saturation', 'kv', 'served', 'rejected', 'firstMs'] as const;
-export type SeriesName = (typeof SERIES)[number];
-
-/** One number a series; null: not known then. */
-export type Sample = readonly (number | null)[];
+import { SampleRing, type HistoryPages, type Sample, type SampleRow } from './sample-ring.js';
 
 /** What an upstream looks like at a moment. */
 export interface Level {
@@ -17,21 +11,9 @@ export interface Level {
   readonly kv: number | undefined;
 }
 
-/** All that is remembered. Samples lie on a grid of the wall clock, so that those of several gateways can be added. */
-export interface HistoryPages {
-  readonly everyMs: number;
-  readonly series: readonly SeriesName[];
-  /** Of the last sample: its time is `newest * everyMs`, in milliseconds since 1970. */
-  readonly newest: number;
-  /** Oldest first; by upstream, a sample or null for a moment that was missed. */
-  readonly upstreams: Readonly<Record<string, readonly (Sample | null)[]>>;
-}
-
-/** The newest sample of each upstream. */
-export interface SampleRow {
-  readonly index: number;
-  readonly upstreams: Readonly<Record<string, Sample>>;
-}
+/** As the record names it: of a request that was turned away before it was known where it would go. */
+export const NO_UPSTREAM = 'none';
+const NOTHING_THERE = { running: 0, waiting: 0, saturation: 0, kv: undefined };
 
 /** What was counted since the last sample. */
 class Tally {
@@ -43,19 +25,14 @@ class Tally {
   firstMs: number | undefined;
 }
 
-/** The last minutes of each upstream, in a ring: `size` samples, `everyMs` apart. */
+/** The last minutes of each upstream. */
 export class History {
+  readonly #ring: SampleRing;
   readonly #tallies = new Map<string, Tally>();
-  readonly #rows: (SampleRow | undefined)[];
-  #newest = -1;
 
-  constructor(
-    private readonly upstreams: readonly string[],
-    private readonly everyMs: number,
-    private readonly size: number,
-  ) {
-    this.#rows = Array.from({ length: size });
-    for (const name of upstreams) this.#tallies.set(name, new Tally());
+  constructor(upstreams: readonly string[], everyMs: number, size: number) {
+    this.#ring = new SampleRing([...upstreams, NO_UPSTREAM], everyMs, size);
+    for (const name of this.#ring.upstreams) this.#tallies.set(name, new Tally());
   }
 
   /** A request has ended. */
@@ -63,54 +40,36 @@ export class History {
     const tally = this.#tallies.get(record.upstream);
     if (tally === undefined) return;
     if (record.problem !== undefined) tally.rejected += 1;
-    else if (!record.clientGone) tally.served += 1;
+    // What needs no upstream (a list of models, a probe) is nothing that was asked of this gateway's engines.
+    else if (!record.clientGone && record.upstream !== NO_UPSTREAM) tally.served += 1;
     if (record.firstContentAt === undefined) return;
     const firstMs = record.firstContentAt - record.arrivedAt;
     if (tally.firstMs === undefined || firstMs > tally.firstMs) tally.firstMs = firstMs;
   }
 
-  /** Takes a sample. One that falls on the last one's place is left out: the clock was set back, or the timer was early. */
+  /** Takes a sample. */
   sample(levels: readonly Level[], wallMs: number): void {
-    const index = Math.floor(wallMs / this.everyMs);
-    if (index <= this.#newest) return;
-    this.#newest = index;
-    this.#rows[index % this.size] = { index, upstreams: Object.fromEntries(levels.map((one) => this.#sampleOf(one))) };
+    const levelOf = new Map(levels.map((level) => [level.upstream, level]));
+    const sampleOf = (name: string) => [name, this.#sampleOf(name, levelOf.get(name))] as const;
+    this.#ring.put(() => Object.fromEntries(this.#ring.upstreams.map(sampleOf)), wallMs);
   }
 
   /** undefined: none has been taken. */
   get newest(): SampleRow | undefined {
-    return this.#newest < 0 ? undefined : this.#rows[this.#newest % this.size];
+    return this.#ring.newest;
   }
 
   pages(): HistoryPages {
-    const rows = this.#inOrder();
-    return {
-      everyMs: this.everyMs,
-      series: SERIES,
-      newest: Math.max(0, this.#newest),
-      upstreams: Object.fromEntries(
-        this.upstreams.map((name) => [name, rows.map((row) => row?.upstreams[name] ?? null)]),
-      ),
-    };
+    return this.#ring.pages();
   }
 
-  /** From the oldest that there is; a moment that was missed is a hole. */
-  #inOrder(): (SampleRow | undefined)[] {
-    const rows: (SampleRow | undefined)[] = [];
-    for (let index = Math.max(0, this.#newest - this.size + 1); index <= this.#newest; index += 1) {
-      const row = this.#rows[index % this.size];
-      const there = row?.index === index ? row : undefined;
-      if (there !== undefined || rows.length > 0) rows.push(there);
-    }
-    return rows;
-  }
-
-  #sampleOf({ upstream, running, waiting, saturation, kv }: Level): readonly [string, Sample] {
+  #sampleOf(upstream: string, level: Omit<Level, 'upstream'> = NOTHING_THERE): Sample {
+    const { running, waiting, saturation, kv } = level;
     const tally = this.#tallies.get(upstream) ?? new Tally();
     this.#tallies.set(upstream, new Tally());
     const first = tally.firstMs === undefined ? null : Math.round(tally.firstMs);
     const numbers = [running, waiting, short(saturation), kv === undefined ? null : short(kv)];
-    return [upstream, [...numbers, tally.served, tally.rejected, first]];
+    return [...numbers, tally.served, tally.rejected, first];
   }
 }
 

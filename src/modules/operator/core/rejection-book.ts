@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../../../common/request-record.js';
 import type { Moments } from './moments.js';
-import { briefOf, type RequestBrief } from './request-brief.js';
+import { briefOf, endOf, type RequestBrief } from './request-brief.js';
 
 /** Kinds of rejection that are remembered: the one that has been quiet for longest goes first. */
 const MOST_KINDS = 64;
@@ -27,8 +27,9 @@ export class RejectionBook {
   readonly #kinds = new Map<string, Kind>();
 
   add(record: RequestRecord): void {
-    const { problem, upstream, principal } = record;
-    const key = `${problem ?? ''}\n${upstream}\n${principal?.tenant ?? ''}\n${principal?.band ?? ''}`;
+    const { problem, cause, upstream, principal } = record;
+    const why = typeof cause === 'string' ? cause : '';
+    const key = `${problem ?? ''}\n${why}\n${upstream}\n${principal?.tenant ?? ''}\n${principal?.band ?? ''}`;
     const before = this.#kinds.get(key);
     this.#kinds.delete(key);
     if (before === undefined || record.endedAt - before.newest.endedAt > QUIET_MS) this.#begin(key, record);
@@ -39,10 +40,9 @@ export class RejectionBook {
     }
   }
 
-  /** Newest first. */
-  newest(most: number, at: Moments): Rejection[] {
-    const kinds = [...this.#kinds.values()].slice(-most).reverse();
-    return kinds.map(({ newest, times, since }) => ({
+  /** All kinds, the newest first. */
+  newest(at: Moments): Rejection[] {
+    return [...this.#kinds.values()].reverse().map(({ newest, times, since }) => ({
       ...briefOf(newest, true, at),
       times,
       sinceMs: at.wallOf(since),
@@ -54,4 +54,22 @@ export class RejectionBook {
     if (this.#kinds.size >= MOST_KINDS && oldest !== undefined) this.#kinds.delete(oldest);
     this.#kinds.set(key, { newest: record, times: 1, since: record.endedAt });
   }
+}
+
+const kindOf = ({ reason, why, upstream, tenant, band }: Rejection): string =>
+  JSON.stringify([reason, why, upstream, tenant, band]);
+
+/** The rejections of several processes as those of one. */
+export function summedRejections(lists: readonly (readonly Rejection[])[]): Rejection[] {
+  const kinds = new Map<string, Rejection>();
+  for (const one of lists.flat()) {
+    const before = kinds.get(kindOf(one));
+    if (before === undefined) kinds.set(kindOf(one), one);
+    else {
+      const newer = endOf(one) > endOf(before) ? one : before;
+      const [times, sinceMs] = [before.times + one.times, Math.min(before.sinceMs, one.sinceMs)];
+      kinds.set(kindOf(one), { ...newer, times, sinceMs });
+    }
+  }
+  return [...kinds.values()].sort((a, b) => endOf(b) - endOf(a));
 }

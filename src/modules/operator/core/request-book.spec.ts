@@ -1,6 +1,6 @@
 import { RequestRecord } from '../../../common/request-record.js';
 import { Moments } from './moments.js';
-import { RequestBook } from './request-book.js';
+import { RequestBook, summedLists, summedStories } from './request-book.js';
 
 /** A record of a request that arrived at 1000. */
 function record(requestId: string, fields: Partial<RequestRecord> = {}): RequestRecord {
@@ -115,11 +115,39 @@ it('keeps nothing that a cause refers to', () => {
   expect(JSON.stringify(book.stories('a', AT))).not.toContain('what a client wrote');
 });
 
+it('keeps of a cause in words the first, which says what was wrong', () => {
+  const book = empty();
+  book.add(ended('a', { problem: 'unauthenticated', status: 401, cause: 'malformed: eyJhbGciOi' }));
+  book.add(ended('b', { problem: 'upstream-refused-us', cause: 'status 403' }));
+  expect(book.stories('a', AT)[0]).toMatchObject({ reason: 'unauthenticated', why: 'malformed' });
+  expect(book.stories('a', AT)[0]?.steps.at(-1)?.facts).toMatchObject({ why: 'malformed' });
+  expect(JSON.stringify([book.stories('a', AT), book.lists(AT)])).not.toContain('eyJ');
+  expect(book.stories('b', AT)[0]?.why).toBeUndefined();
+});
+
+it('puts the lists and stories of several processes in one order', () => {
+  const at = (arrivedAt: number, endedAt = 0): RequestRecord =>
+    Object.assign(new RequestRecord(`r${arrivedAt}`, arrivedAt, () => undefined), { endedAt });
+  const one = new RequestBook(() => [at(1500)]);
+  const two = new RequestBook(() => [at(1400), at(1600)]);
+  for (let ends = 0; ends < 12; ends += 1) (ends % 2 === 0 ? one : two).add(at(1000 + ends, 1800 + ends));
+  const lists = summedLists([one.lists(AT), two.lists(AT)]);
+  expect(lists.running).toMatchObject({ count: 3, longest: [{ requestId: 'r1400' }, { requestId: 'r1500' }, {}] });
+  expect(lists.recent.map(({ requestId }) => requestId)).toEqual(
+    Array.from({ length: 10 }, (_, back) => `r${1011 - back}`),
+  );
+  const same = [one, two].map((book) => [...book.stories('r1500', AT), ...book.stories('r1011', AT)]);
+  expect(summedStories(same).map(({ requestId, live }) => [requestId, live])).toEqual([
+    ['r1500', true],
+    ['r1011', false],
+  ]);
+});
+
 it('tells the longest of those that run, and how many there are', () => {
   const live = Array.from({ length: 30 }, (_, at) =>
     Object.assign(new RequestRecord(`r${at}`, 2000 - at, () => undefined), { phase: 'streaming' }),
   );
-  const { count, longest } = new RequestBook(() => live).running(AT);
+  const { count, longest } = new RequestBook(() => live).lists(AT).running;
   expect(count).toBe(30);
   expect(longest).toHaveLength(10);
   expect(longest[0]).toMatchObject({ requestId: 'r29', tookMs: 29 });

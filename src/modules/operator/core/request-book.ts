@@ -1,16 +1,22 @@
 import type { RequestRecord } from '../../../common/request-record.js';
 import type { Moments } from './moments.js';
 import { Newest } from './newest.js';
-import { RejectionBook, type Rejection } from './rejection-book.js';
-import { briefOf, type RequestBrief } from './request-brief.js';
+import { RejectionBook, summedRejections, type Rejection } from './rejection-book.js';
+import { briefOf, endOf, whyOf, type RequestBrief } from './request-brief.js';
 import { storyOf, type RequestStory } from './request-story.js';
 
 const KEPT_ENDED = 2000;
-const MOST_REJECTIONS = 10;
 const MOST_RUNNING = 10;
 const MOST_RECENT = 10;
 /** Clients may send an id twice, and those that try again do. */
 const MOST_STORIES = 5;
+
+/** What is known of the requests of a process: the lists of a page, the newest or longest first. */
+export interface RequestLists {
+  readonly running: { readonly count: number; readonly longest: readonly RequestBrief[] };
+  readonly recent: readonly RequestBrief[];
+  readonly rejections: readonly Rejection[];
+}
 
 /** The requests that run, and the last ones that have ended. */
 export class RequestBook {
@@ -22,8 +28,8 @@ export class RequestBook {
 
   /** A request has ended, and its record has been told to the log. */
   add(record: RequestRecord): void {
-    // Nothing here tells of it, and it would keep alive whatever it refers to.
-    record.cause = undefined;
+    // Nothing here tells more of it, and it would keep alive whatever it refers to.
+    record.cause = whyOf(record.cause);
     this.#ended.add(record);
     if (record.problem !== undefined) this.#rejections.add(record);
   }
@@ -39,23 +45,43 @@ export class RequestBook {
     return found.slice(0, MOST_STORIES);
   }
 
-  /** Those that have been there longest, and how many there are. */
-  running(at: Moments): { readonly count: number; readonly longest: readonly RequestBrief[] } {
+  /** Of the rejections all that look alike are one, and none is left out. */
+  lists(at: Moments): RequestLists {
+    return { running: this.#running(at), recent: this.#recent(at), rejections: this.#rejections.newest(at) };
+  }
+
+  #running(at: Moments): RequestLists['running'] {
     const records = [...this.live()].filter(({ endedAt }) => endedAt === 0);
     const longest = records.sort((a, b) => a.arrivedAt - b.arrivedAt).slice(0, MOST_RUNNING);
     return { count: records.length, longest: longest.map((record) => briefOf(record, false, at)) };
   }
 
-  recent(at: Moments): RequestBrief[] {
+  #recent(at: Moments): RequestBrief[] {
     const recent: RequestBrief[] = [];
     for (const record of this.#ended) {
       if (recent.push(briefOf(record, true, at)) >= MOST_RECENT) break;
     }
     return recent;
   }
-
-  /** Newest first; those that look alike are one. */
-  rejections(at: Moments): Rejection[] {
-    return this.#rejections.newest(MOST_REJECTIONS, at);
-  }
 }
+
+/** The lists of several processes as those of one. */
+export function summedLists(lists: readonly RequestLists[]): RequestLists {
+  const longest = lists.flatMap(({ running }) => running.longest);
+  const recent = lists.flatMap((one) => one.recent);
+  return {
+    running: {
+      count: lists.reduce((sum, { running }) => sum + running.count, 0),
+      longest: longest.sort((a, b) => a.arrivedAtMs - b.arrivedAtMs).slice(0, MOST_RUNNING),
+    },
+    recent: recent.sort((a, b) => endOf(b) - endOf(a)).slice(0, MOST_RECENT),
+    rejections: summedRejections(lists.map(({ rejections }) => rejections)),
+  };
+}
+
+/** The stories of several processes as those of one. */
+export const summedStories = (lists: readonly (readonly RequestStory[])[]): RequestStory[] =>
+  lists
+    .flat()
+    .sort((a, b) => Number(b.live) - Number(a.live) || b.arrivedAtMs - a.arrivedAtMs)
+    .slice(0, MOST_STORIES);

@@ -21,13 +21,15 @@ export interface RequestBrief {
   readonly status: number | undefined;
   /** Why the gateway turned it away, in snake case. */
   readonly reason: string | undefined;
+  /** Of that the kind, where there are several: what was wrong with a token, or of what a budget had too little. */
+  readonly why: string | undefined;
   /** The test of the admission that held it last. */
   readonly heldBy: string | undefined;
 }
 
 /** `ended`: it is closed; otherwise it runs. */
 export function briefOf(record: RequestRecord, ended: boolean, at: Moments): RequestBrief {
-  const { requestId, phase, route, upstream, model, principal, endpoint, problem } = record;
+  const { requestId, phase, route, upstream, model, principal, endpoint, problem, cause } = record;
   const { tenant, band } = principal ?? {};
   return {
     ...{ requestId, phase, route, upstream, model, tenant, band, endpoint },
@@ -36,9 +38,17 @@ export function briefOf(record: RequestRecord, ended: boolean, at: Moments): Req
     waitedMs: Math.round(waitOf(record, at.now)),
     status: ended ? record.status || 499 : undefined,
     reason: problem === undefined ? undefined : reasonOf(problem),
+    why: whyOf(cause),
     heldBy: record.holds?.at(-1)?.test,
   };
 }
+
+/** The first word of a cause that is written in words; of whatever else a cause may be, nothing. */
+export const whyOf = (cause: unknown): string | undefined =>
+  typeof cause === 'string' ? /^[a-z_]+(?=:|$)/.exec(cause)?.[0] : undefined;
+
+/** When it ended, in milliseconds since 1970. */
+export const endOf = ({ arrivedAtMs, tookMs }: RequestBrief): number => arrivedAtMs + tookMs;
 
 /** Where it still waits, its wait so far. */
 function waitOf({ phase, queuedAt, queuedMs, endedAt }: RequestRecord, now: number): number {

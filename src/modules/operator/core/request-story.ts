@@ -1,7 +1,7 @@
 import { PROBLEMS } from '../../../common/problem/problems.js';
 import type { RequestRecord } from '../../../common/request-record.js';
 import type { Moments } from './moments.js';
-import { briefOf, type RequestBrief } from './request-brief.js';
+import { briefOf, whyOf, type RequestBrief } from './request-brief.js';
 
 /** What happened to a request, one thing at a time. */
 export interface StoryStep {
@@ -15,6 +15,8 @@ export interface StoryStep {
 /** What is known of one request, by its id. */
 export interface RequestStory extends RequestBrief {
   readonly live: boolean;
+  /** Which of several it was served by, as in the log; undefined: there is one process. */
+  readonly worker?: number;
   readonly traceId: string | undefined;
   readonly method: string;
   readonly dialect: string | undefined;
@@ -81,8 +83,9 @@ function grantSteps({ dispatchedAt, endpoint, queuedMs }: RequestRecord, step: M
   return [step('granted', dispatchedAt, { endpoint, waitedMs: Math.round(queuedMs) })];
 }
 
-function endFacts({ status, phase, problem, clientGone, usage }: RequestRecord): StoryStep['facts'] {
+function endFacts({ status, phase, problem, cause, clientGone, usage }: RequestRecord): StoryStep['facts'] {
   return {
+    why: whyOf(cause),
     status: status || 499,
     phase,
     reason: problem,

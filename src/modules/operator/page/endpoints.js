@@ -70,8 +70,10 @@ function conditionOf({ state, degraded, complaint, down, engine }) {
 }
 
 function figuresOf(view) {
-  const { places, slots, engine, state, prefillBacklogMs, prefillTokensPerSecond, kvReservedTokens } = view;
+  const { places, placesOfAll, slots, engine, state, prefillBacklogMs, prefillTokensPerSecond, kvReservedTokens } =
+    view;
   const figures = [{ name: 'from here', value: `${places} of ${slots}` }];
+  if (placesOfAll > places) figures.push({ name: 'from other gateways', value: whole(placesOfAll - places) });
   if (state === 'unobserved') return figures;
   const old = state === 'stale';
   const gauge = (value) => (value === undefined ? 'unknown' : `${old ? 'was ' : ''}${whole(value)}`);

@@ -83,18 +83,21 @@ export function ceilingsOf(bands, queues) {
 
 const MOST_PIPS = 40;
 
-/** Slots as little squares, or as a bar where there are many: `{ root, set(inUse, limit) }`. */
+/** Slots as little squares, or as a bar where there are many: `{ root, set(inUse, elsewhere, limit) }`. */
 export function makePips() {
   const pips = el('div', { class: 'pips', 'aria-hidden': 'true' });
   const text = el('span', { class: 'pips-text' });
   return {
     root: el('div', { class: 'slots' }, text, pips),
-    set(inUse, limit) {
-      say(text, `${inUse} of ${limit} slots`);
+    /** `elsewhere`: taken by other gateways. */
+    set(inUse, elsewhere, limit) {
+      say(text, `${inUse} of ${limit} slots${elsewhere > 0 ? `, ${elsewhere} more by other gateways` : ''}`);
       const shown = limit > MOST_PIPS ? 0 : limit;
       while (pips.children.length < shown) pips.append(el('i'));
       while (pips.children.length > shown) pips.lastChild.remove();
-      [...pips.children].forEach((pip, at) => mark(pip, 'data-taken', at < inUse));
+      [...pips.children].forEach((pip, at) =>
+        mark(pip, 'data-taken', at < inUse ? 'here' : at < inUse + elsewhere && 'elsewhere'),
+      );
     },
   };
 }

@@ -1,5 +1,6 @@
 /** The whole house in a few numbers and sentences: what it is doing, and what is wrong. */
 import { el, mark, say, sync } from './dom.js';
+import { sharingNotices } from './sharing.js';
 import { duration, plural, whole } from './words.js';
 
 const MINUTE_MS = 60_000;
@@ -46,8 +47,9 @@ export function setNotices(list, snapshot, about) {
 
 const makeNotice = () => ({ root: el('li') });
 
-function noticesOf({ state, upstreams, running }, about) {
-  const notices = [];
+function noticesOf(snapshot, about) {
+  const { state, upstreams, running } = snapshot;
+  const notices = sharingNotices(snapshot, about);
   if (state === 'draining')
     notices.push({
       key: 'draining',

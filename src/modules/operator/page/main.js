@@ -4,6 +4,7 @@ import { setGlance, setNotices } from './glance.js';
 import { History } from './history.js';
 import { requestIn, hrefOf } from './request-link.js';
 import { describeEnded, describeRejection, describeRunning, setRequests } from './requests.js';
+import { sharingWords } from './sharing.js';
 import { fetchStories, makeStory } from './story.js';
 import { drawUpstream, makeUpstream, setUpstream } from './upstream.js';
 import { clockTime, duration } from './words.js';
@@ -49,6 +50,7 @@ function show(snapshot) {
   say(id('gateway-name'), nameOf(snapshot));
   setGlance(id('glance'), snapshot, history);
   setNotices(id('notices'), snapshot, about);
+  say(id('sharing'), sharingWords(about, snapshot));
   showUpstreams(snapshot, redraw);
   setRequests(id('rejections'), id('rejections-none'), snapshot.rejections, describeRejection(about.reasons));
   setRequests(id('running'), id('running-none'), snapshot.running.longest, describeRunning);

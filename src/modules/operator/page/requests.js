@@ -31,8 +31,11 @@ function setLine(part, { requestId }, { what, when, facts, tone }) {
 const whoseOf = ({ tenant, band }) => (tenant === undefined ? undefined : `${tenant}, ${band}`);
 const whereOf = ({ upstream, model, route }) => model ?? (upstream === 'none' ? route : upstream);
 
+/** With its kind, where there are several: of a token or a budget. */
+export const reasonWords = (reason, why) => spaced(reason) + (why === undefined ? '' : `: ${spaced(why)}`);
+
 export const describeRejection = (reasons) => (item) => ({
-  what: spaced(item.reason ?? 'failed') + (item.times > 1 ? ` ×${whole(item.times)}` : ''),
+  what: reasonWords(item.reason ?? 'failed', item.why) + (item.times > 1 ? ` ×${whole(item.times)}` : ''),
   when: clockTime(item.arrivedAtMs + item.tookMs),
   tone: isOurs(item) ? 'bad' : '',
   facts: [
@@ -48,8 +51,8 @@ export const describeRejection = (reasons) => (item) => ({
 /** Not the caller's fault: a 5xx, or a stream that broke after its 200. */
 const isOurs = ({ status }) => status < 400 || status >= 500;
 
-function endOf({ status, reason }) {
-  if (reason !== undefined) return spaced(reason);
+function endOf({ status, reason, why }) {
+  if (reason !== undefined) return reasonWords(reason, why);
   return status === 499 ? 'client left' : String(status);
 }
 

@@ -24,9 +24,13 @@ export function makeStory(section, onClose) {
       title.focus();
     },
     /** Draws it anew: it is one person's question, and small. */
-    show({ stories, invalid }, tests) {
+    show({ stories, silent, invalid }, tests) {
       const parts = stories.map((story) => storyPart(story, tests));
       if (parts.length === 0) parts.push(el('p', { class: 'empty' }, invalid ? NOT_AN_ID : NOT_KNOWN));
+      if (silent > 0)
+        parts.push(
+          el('p', { class: 'why' }, `${plural(silent, 'worker')} did not answer: what is known there is not here.`),
+        );
       body.replaceChildren(...parts);
     },
   };
@@ -36,9 +40,15 @@ const NOT_AN_ID = 'That is no request id: 1 to 128 letters, digits, dots, dashes
 const NOT_KNOWN = 'No request with this id runs or is among the last ones that ended. An older one is in the log.';
 
 function storyPart(story, tests) {
-  const { live, dialect, operation, method, route, model, traceId } = story;
+  const { live, dialect, operation, method, route, model, traceId, worker } = story;
   const head = el('p', { class: 'story-head' }, el('b', {}, live ? 'runs' : endWord(story)));
-  const facts = [dialect && `${dialect} ${operation}`, `${method} ${route}`, model, traceId && `trace ${traceId}`];
+  const facts = [
+    dialect && `${dialect} ${operation}`,
+    `${method} ${route}`,
+    model,
+    worker && `worker ${worker}`,
+    traceId && `trace ${traceId}`,
+  ];
   head.append(' ', el('span', { class: 'muted' }, facts.filter(Boolean).join(' · ')));
   const steps = el('ol', { class: 'steps' }, ...story.steps.map((step) => stepPart(step, story, tests)));
   if (live) steps.append(line(story.tookMs, liveWords(story, tests), 'now'));
@@ -75,9 +85,10 @@ function behindWords(behind) {
     : `; it had to wait behind ${plural(behind, 'other')} of its band`;
 }
 
-function endWords({ status, reason, title, clientGone, phase, completionTokens }) {
+function endWords({ status, reason, why, title, clientGone, phase, completionTokens }) {
   if (clientGone) return `the client left while the request was ${PHASE_WORDS[phase] ?? phase}`;
-  if (reason !== undefined) return `ended with ${status}: ${title} (${reason})`;
+  if (reason !== undefined)
+    return `ended with ${status}: ${title} (${reason}${why === undefined ? '' : `: ${spaced(why)}`})`;
   return `ended with ${status}${completionTokens === undefined ? '' : `, ${plural(completionTokens, 'token')} generated`}`;
 }
 

@@ -76,7 +76,7 @@ export function setUpstream(part, view, about, house, history) {
   say(part.state, condition.word);
   mark(part.state, 'data-tone', condition.tone);
   mark(part.root, 'data-quiet', condition.quiet);
-  part.pips.set(view.inUse, view.limit);
+  part.pips.set(view.inUse, view.elsewhere, view.limit);
   say(part.saturation, saturationWords(view));
   part.bar.set(view.saturation, ceilingsOf(house.bands, view.bands));
   part.queue.set(view.bands, house.tests, placesOf(about, house));

@@ -2,25 +2,35 @@ import type { EndpointSnapshot, UpstreamSnapshot } from '../admission/upstream-s
 import type { BandQueue, QueueSnapshot } from '../admission/queue-snapshot.js';
 import type { Endpoint, EndpointState } from '../engine-observer/endpoint.js';
 
-/** Endpoints of an upstream that are told one by one. */
+/** Endpoints of an upstream, and tenants of a band, that are told one by one; all others only count. */
 const MOST_ENDPOINTS = 64;
+const MOST_TENANTS = 12;
 
-/**
- * One upstream, as this process sees it. To put several processes together: `inUse`, `requests`, `limit`, `waiting`,
- * `places`, `kvReservedTokens` and the depths are this one's own and can be added; what an engine says of itself
- * (`engine`) is the same for all, and the youngest reading counts; of saturations and ages the largest does.
- */
+/** One upstream, as a process sees it. */
 export interface UpstreamView {
   readonly upstream: string;
+  /** Places that its requests take; a request may take several. */
   readonly inUse: number;
   readonly requests: number;
   readonly limit: number;
   readonly waiting: number;
   readonly saturation: number;
   readonly endpoints: readonly EndpointView[];
-  /** Beyond those. */
-  readonly moreEndpoints: number;
   readonly bands: readonly BandQueue[];
+}
+
+/** The same, as far as a page has room for it. */
+export interface ToldUpstream extends Omit<UpstreamView, 'bands'> {
+  /** Places that other gateways have told of. */
+  readonly elsewhere: number;
+  /** Beyond those that are told. */
+  readonly moreEndpoints: number;
+  readonly bands: readonly ToldBand[];
+}
+
+export interface ToldBand extends BandQueue {
+  /** Beyond those that are told. */
+  readonly others: { readonly tenants: number; readonly depth: number };
 }
 
 export interface EndpointView {
@@ -29,7 +39,9 @@ export interface EndpointView {
   readonly degraded: boolean;
   readonly complaint: string | undefined;
   readonly down: boolean;
+  /** Of the process, and of all that tell each other what they hold. */
   readonly places: number;
+  readonly placesOfAll: number;
   readonly slots: number;
   readonly saturation: number;
   readonly kvReservedTokens: number;
@@ -57,13 +69,11 @@ export function upstreamView(
   now: number,
 ): UpstreamView {
   const { upstream, inUse, requests, limit, endpoints, generates } = slots;
-  const told = endpoints.slice(0, MOST_ENDPOINTS);
   const engineOf = new Map(engines.map((engine) => [engine.id, engine]));
   return {
     ...{ upstream, inUse, requests, limit, saturation: short(usableSaturation(slots)) },
     waiting: slots.waiting.reduce((sum, { depth }) => sum + depth, 0),
-    endpoints: told.map((one) => endpointView(one, engineOf.get(one.endpoint), generates, now)),
-    moreEndpoints: endpoints.length - told.length,
+    endpoints: endpoints.map((one) => endpointView(one, engineOf.get(one.endpoint), generates, now)),
     bands: (queue?.bands ?? []).map(whole),
   };
 }
@@ -80,15 +90,25 @@ function endpointView(
   generates: boolean,
   now: number,
 ): EndpointView {
-  const { endpoint, places, slots, down, kvReservedTokens } = ledger;
+  const { endpoint, places, placesOfAll, slots, down, kvReservedTokens } = ledger;
   return {
-    ...{ endpoint, places, slots, down, kvReservedTokens },
-    state: engine?.state ?? 'unobserved',
-    degraded: engine?.degraded ?? false,
-    complaint: engine?.complaint,
+    ...{ endpoint, places, placesOfAll, slots, down, kvReservedTokens },
+    ...engineSide(engine, now),
     saturation: short(ledger.saturation),
     prefillBacklogMs: Math.round(ledger.prefillBacklogMs),
     prefillTokensPerSecond: generates ? Math.round(ledger.prefillTokensPerSecond) : undefined,
+  };
+}
+
+/** What is known of the engine itself. */
+export function engineSide(
+  engine: Endpoint | undefined,
+  now: number,
+): Pick<EndpointView, 'state' | 'degraded' | 'complaint' | 'engine'> {
+  return {
+    state: engine?.state ?? 'unobserved',
+    degraded: engine?.degraded ?? false,
+    complaint: engine?.complaint,
     engine: engineView(engine, now),
   };
 }
@@ -101,6 +121,19 @@ function engineView(engine: Endpoint | undefined, now: number): EngineView | und
     kvUsage: kvUsage === undefined ? undefined : short(kvUsage),
     ageMs: Math.round(now - takenAtMs),
   };
+}
+
+export function toldUpstream(view: UpstreamView): ToldUpstream {
+  const endpoints = view.endpoints.slice(0, MOST_ENDPOINTS);
+  const elsewhere = view.endpoints.reduce((sum, { places, placesOfAll }) => sum + Math.max(0, placesOfAll - places), 0);
+  const moreEndpoints = view.endpoints.length - endpoints.length;
+  return { ...view, elsewhere, endpoints, moreEndpoints, bands: view.bands.map(toldBand) };
+}
+
+function toldBand(band: BandQueue): ToldBand {
+  const tenants = band.tenants.slice(0, MOST_TENANTS);
+  const depth = tenants.reduce((rest, one) => rest - one.depth, band.depth);
+  return { ...band, tenants, others: { tenants: band.tenants.length - tenants.length, depth } };
 }
 
 /** Of the fullest engine whose gauges count; undefined: none says. */
@@ -122,7 +155,11 @@ const whole = (queue: BandQueue): BandQueue => ({
     waitedMs: Math.round(head.waitedMs),
     leftMs: Math.round(head.leftMs),
   })),
-  tenants: queue.tenants.map((tenant) => ({ ...tenant, oldestMs: Math.round(tenant.oldestMs) })),
+  tenants: queue.tenants.map(({ service, oldestMs, ...tenant }) => ({
+    ...tenant,
+    service: Math.round(service),
+    oldestMs: Math.round(oldestMs),
+  })),
 });
 
 const short = (value: number): number => Math.round(value * 1000) / 1000;
