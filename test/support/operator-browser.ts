@@ -21,11 +21,14 @@ export interface Watched {
   readonly faults: string[];
   /** Everything that it asked for. */
   readonly requested: string[];
+  /** Leaves the address. */
   close(): Promise<void>;
 }
 
-/** The machine's own Chromium, without a window. */
+/** The machine's own Chromium, without a window: one page a screen, which goes from one address to the next. */
 export class OperatorBrowser {
+  readonly #pages = new Map<Screen, Promise<Watched>>();
+
   private constructor(private readonly browser: Browser) {}
 
   static async start(): Promise<OperatorBrowser> {
@@ -37,8 +40,21 @@ export class OperatorBrowser {
     await this.browser.close();
   }
 
-  async open(address: string, screen: Screen = 'desktop', scheme: Scheme = 'light'): Promise<Watched> {
-    const context = await this.browser.newContext({ ...SCREENS[screen], colorScheme: scheme, locale: 'en-GB' });
+  async open(address: string, screen: Screen = 'desktop'): Promise<Watched> {
+    const known = this.#pages.get(screen) ?? this.#screen(screen);
+    this.#pages.set(screen, known);
+    const watched = await known;
+    const { page, faults, requested } = watched;
+    await watched.close();
+    for (const list of [faults, requested]) list.length = 0;
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(address);
+    await page.locator('body[data-link=live]').waitFor();
+    return watched;
+  }
+
+  async #screen(screen: Screen): Promise<Watched> {
+    const context = await this.browser.newContext({ ...SCREENS[screen], locale: 'en-GB' });
     const page = await context.newPage();
     const faults: string[] = [];
     const requested: string[] = [];
@@ -48,9 +64,7 @@ export class OperatorBrowser {
     page.on('pageerror', (error) => faults.push(String(error)));
     page.on('request', (request) => requested.push(request.url()));
     await page.addInitScript({ content: TELL_BLOCKED });
-    await page.goto(address);
-    await page.locator('body[data-link=live]').waitFor();
-    return { page, faults, requested, close: () => context.close() };
+    return { page, faults, requested, close: () => page.goto('about:blank').then(() => undefined) };
   }
 }
 

@@ -52,7 +52,7 @@ function world(...indexes: number[]) {
 }
 
 it('puts together what all of them say, and says who they are', async () => {
-  const { desk, one } = world(1, 2);
+  const { desk, two: one } = world(2, 1);
   one.said = { out: { admission: true, budgets: false }, state: 'draining' };
   expect(await desk.snapshot()).toMatchObject({
     gateway: ABOUT.gateway,

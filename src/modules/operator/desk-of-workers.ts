@@ -82,10 +82,8 @@ export class DeskOfWorkers extends Desk {
     for (const [worker, part] of await this.#parts.ask(null))
       if (this.#parts.present.has(worker)) this.#last.set(worker, part);
     const atMs = this.wallClock();
-    const workers = [...this.#last].map(([{ index, pid }, { gateway, state, atMs: then }]): WorkerView => {
-      const { startedAtMs } = gateway;
-      return { worker: index, pid, startedAtMs, state, ageMs: Math.max(0, atMs - then) };
-    });
+    const workers = [...this.#last].map(([worker, part]) => workerView(worker, part, atMs));
+    workers.sort((a, b) => a.worker - b.worker || a.startedAtMs - b.startedAtMs);
     return { ...toldHouse(this.#whole(atMs), this.#history.newest), workers };
   }
 
@@ -114,3 +112,8 @@ export class DeskOfWorkers extends Desk {
     };
   }
 }
+
+const workerView = ({ index, pid }: WorkerProcess, { gateway, state, atMs }: HousePart, now: number): WorkerView => ({
+  ...{ worker: index, pid, startedAtMs: gateway.startedAtMs, state },
+  ageMs: Math.max(0, now - atMs),
+});

@@ -6,6 +6,10 @@ interface Words {
   percent(share: number): string;
   plural(count: number, one: string, many?: string): string;
 }
+interface Sharing {
+  sharingWords(about: object, snapshot: object): string;
+  sharingNotices(snapshot: object, about: object): { text: string }[];
+}
 interface Links {
   hrefOf(id: string): string;
   requestIn(hash: string): string | undefined;
@@ -39,4 +43,59 @@ it('finds in an address the id that was put there, and nothing in any other', as
   const { hrefOf, requestIn } = await load<Links>('request-link.js');
   for (const id of ['a-1', '<img src=x>', 'ä %', '']) expect(requestIn(hrefOf(id))).toBe(id);
   expect([requestIn(''), requestIn('#upstreams'), requestIn('#request=%')]).toEqual([undefined, undefined, '%']);
+});
+
+describe('what is said of other gateways and processes', () => {
+  const about = (replicas: number, admission: string, budgets = 'memory') => ({
+    sharing: { replicas, admission, budgets },
+    workers: 2,
+  });
+  const ok = { out: { admission: false, budgets: false }, state: 'serving' };
+
+  it.each([
+    [about(1, 'none'), 'The only gateway: it has the engines to itself.'],
+    [
+      about(3, 'none'),
+      'One of 3 gateways: each keeps to its share of the engines, and each grants its share of the budgets.',
+    ],
+    [
+      about(3, 'peers', 'redis'),
+      'One of 3 gateways: they tell each other what they hold, and one store counts the budgets.',
+    ],
+    [about(2, 'redis', 'redis'), 'One of 2 gateways: one store counts every slot, and one store counts the budgets.'],
+  ])('is how they share %#', async (shared, words) => {
+    const { sharingWords, sharingNotices } = await load<Sharing>('sharing.js');
+    expect(sharingWords(shared, ok)).toBe(words);
+    expect(sharingNotices(ok, shared)).toEqual([]);
+  });
+
+  it.each([
+    ['peers', /^Other gateways do not answer: this one keeps to its share/],
+    ['redis', /^The store that counts the slots is out: this gateway keeps to its share/],
+  ])('is what is out: %s', async (mode, text) => {
+    const { sharingNotices } = await load<Sharing>('sharing.js');
+    const out = { admission: true, budgets: true };
+    const notices = sharingNotices({ ...ok, out }, about(3, mode)).map((one) => one.text);
+    expect(notices).toEqual([expect.stringMatching(text), expect.stringMatching(/^The store that counts the budgets/)]);
+  });
+
+  it('is which processes serve, which of them end, are silent, or are not there', async () => {
+    const { sharingWords, sharingNotices } = await load<Sharing>('sharing.js');
+    const worker = (at: number, fields: object = {}) => ({
+      worker: at,
+      pid: 100 + at,
+      state: 'serving',
+      ageMs: 3,
+      ...fields,
+    });
+    const workers = [worker(1, { state: 'draining' }), worker(2, { ageMs: 4200 })];
+    expect(sharingWords(about(1, 'none'), { ...ok, workers })).toMatch(
+      / Put together from 2 worker processes: 1 \(101, draining\), 2 \(102\)\.$/,
+    );
+    expect(sharingNotices({ ...ok, workers }, about(1, 'none')).map(({ text }) => text)).toEqual([
+      'Worker 2 (process 102) does not answer: its part of the figures is 4.2 s old.',
+      expect.stringMatching(/^1 of 2 workers does not serve, /),
+    ]);
+    expect(sharingNotices({ ...ok, state: 'draining', workers: [] }, about(1, 'none'))).toEqual([]);
+  });
 });
