@@ -14,6 +14,7 @@ const MODULES = {
   telemetry: ['auth', 'budgets', 'engine-observer', 'admission', 'proxy', 'workers'],
   // Health answers through the exchange, as every handler does: that is how an answer gets its request id.
   health: ['auth', 'engine-observer', 'admission', 'proxy'],
+  operator: ['engine-observer', 'admission', 'workers'],
   plugins: ['auth', 'budgets', 'admission', 'proxy'],
 };
 

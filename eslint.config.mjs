@@ -32,6 +32,8 @@ const NODE_GLOBALS = [
   ...['setImmediate', 'setInterval', 'setTimeout', 'clearInterval', 'clearTimeout', 'structuredClone'],
 ];
 
+const BROWSER_GLOBALS = ['document', 'window', 'location', 'EventSource', 'fetch', 'setInterval', 'setTimeout'];
+
 const lines = (max) => ['error', { max, skipBlankLines: true, skipComments: true }];
 
 export default tseslint.config(
@@ -101,6 +103,11 @@ export default tseslint.config(
     languageOptions: {
       globals: Object.fromEntries(NODE_GLOBALS.map((name) => [name, 'readonly'])),
     },
+  },
+  {
+    // These run in the browser of whoever looks at the operator's page.
+    files: ['src/modules/operator/page/*.js'],
+    languageOptions: { globals: Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, 'readonly'])) },
   },
   {
     files: ['**/index.*', '**/{utils,helpers,shared}.*', '**/{utils,helpers,shared}/**'],

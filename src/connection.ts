@@ -39,9 +39,10 @@ export class Connection {
   }
 
   /** The request asks for another protocol. False: an answer to an earlier one is still being written. */
-  upgrade(): boolean {
+  upgrade(request: IncomingMessage): boolean {
     if (this.#current !== undefined || this.#upgraded) return false;
     this.#upgraded = true;
+    this.#current = request;
     return true;
   }
 

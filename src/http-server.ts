@@ -14,9 +14,14 @@ import { AdmissionConfig } from './modules/admission/admission.config.js';
 import { AdmissionSharing } from './modules/admission/admission-sharing.js';
 import { PEERS_PATH } from './modules/admission/peers-client.js';
 import { SlotController } from './modules/admission/slot-controller.js';
+import { Budgets } from './modules/budgets/budgets.js';
 import type { GatewayConfig } from './modules/config/gateway.config.js';
 import { ProblemRenderer } from './modules/dialects/problem-renderer.js';
+import { EngineRegistry } from './modules/engine-observer/engine-registry.js';
 import { DrainIndicator } from './modules/health/drain.indicator.js';
+import { tellDesk } from './modules/operator/desk-topics.js';
+import { houseAbout, processName } from './modules/operator/house-about.js';
+import { OperatorDesk } from './modules/operator/operator-desk.js';
 import { BodyMemory } from './modules/proxy/body-memory.js';
 import { EngineClient } from './modules/proxy/engine-client.js';
 import { FixedPaths } from './modules/proxy/fixed-paths.js';
@@ -63,10 +68,12 @@ export class Gateway {
     adapter
       .getInstance()
       .addHook('onRoute', ({ url, method }) => [method].flat().forEach((one) => fixed.add(url, one)));
-    door = openDoor(app, config, watch);
     if (server === undefined) throw new Error('the HTTP server was not created');
+    const desk = openDesk(app, server, config);
+    if (link.tie !== undefined) tellDesk(link.tie.line, desk);
+    door = openDoor(app, config, { watch, desk });
     const management =
-      link.tie === undefined ? await bootManagement(ManagementModule, app.get(AdmissionSharing)) : undefined;
+      link.tie === undefined ? await bootManagement(ManagementModule.with(desk), app.get(AdmissionSharing)) : undefined;
     const gateway = new Gateway(app, management, server, door);
     await gateway.#listen(config);
     return gateway;
@@ -164,7 +171,13 @@ export async function bootManagement(
   module: Parameters<typeof boot>[0],
   sharing?: AdmissionSharing,
 ): Promise<NestFastifyApplication> {
-  const adapter = new FastifyAdapter({ logger: false, skipMiddie: true, multipart: false });
+  // A browser keeps sockets in reserve on which it has not said a word: they would hold up the end for a minute.
+  const adapter = new FastifyAdapter({
+    logger: false,
+    skipMiddie: true,
+    multipart: false,
+    forceCloseConnections: true,
+  });
   const app = await boot(module, adapter);
   if (sharing !== undefined) tellPeers(adapter, sharing);
   return app;
@@ -175,11 +188,26 @@ function doorOf(door: FrontDoor | undefined): FrontDoor {
   return door;
 }
 
-function openDoor(
-  app: NestFastifyApplication,
-  { server }: GatewayConfig,
-  watch: ((record: RequestRecord) => void) | undefined,
-): FrontDoor {
+function openDesk(app: NestFastifyApplication, server: Listener, config: GatewayConfig): OperatorDesk {
+  const [readiness, sharing, budgets] = [app.get(DrainIndicator), app.get(AdmissionSharing), app.get(Budgets)];
+  const house = {
+    about: houseAbout(processName(), config, app.get(RoutingTable)),
+    slots: app.get(SlotController),
+    engines: app.get(EngineRegistry),
+    live: () => server.served(),
+    draining: () => readiness.draining,
+    out: () => ({ admission: sharing.degraded, budgets: !budgets.storeUp }),
+  };
+  return new OperatorDesk(house, systemClock);
+}
+
+/** Those who are shown every record once it is closed, after the log and the metrics. */
+interface Readers {
+  readonly watch: ((record: RequestRecord) => void) | undefined;
+  readonly desk: OperatorDesk;
+}
+
+function openDoor(app: NestFastifyApplication, { server }: GatewayConfig, { watch, desk }: Readers): FrontDoor {
   const proxies = app.get(PrefixProxy);
   const telemetry = app.get(Telemetry);
   return new FrontDoor({
@@ -196,13 +224,11 @@ function openDoor(
     aliases: app.get(RoutingTable).aliases,
     isTrusted: networkTest(server.trustedProxies),
     isProxied: (path) => proxies.find(path) !== undefined,
-    recorded:
-      watch === undefined
-        ? telemetry.take
-        : (record) => {
-            telemetry.take(record);
-            watch(record);
-          },
+    recorded: (record) => {
+      telemetry.take(record);
+      watch?.(record);
+      desk.take(record);
+    },
     tracing: telemetry.tracing,
   });
 }

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Connection, type Service } from './connection.js';
 import type { ServerConfig } from './common/config/server.config.js';
 import { GatewayProblem } from './common/problem/gateway-problem.js';
+import { findRecord, type RequestRecord } from './common/request-record.js';
 import type { FrontDoor } from './front-door.js';
 
 /** TCP keep-alive towards clients that have gone without a word, in the middle of a long silence. */
@@ -52,6 +53,14 @@ export class Listener {
   /** Requests and sockets that are being served. */
   get running(): number {
     return this.#runningCount;
+  }
+
+  /** The records of the requests that are being served, one a connection. */
+  *served(): Generator<RequestRecord> {
+    for (const { current } of this.#connections.values()) {
+      const record = current && findRecord(current);
+      if (record !== undefined) yield record;
+    }
   }
 
   /** No new connection is taken; those that are there stay. */
@@ -112,7 +121,7 @@ export class Listener {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#connections.get(socket)?.upgrade() !== true) {
+    if (this.#connections.get(socket)?.upgrade(request) !== true) {
       socket.destroy();
       return;
     }

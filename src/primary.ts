@@ -8,6 +8,8 @@ import type { LoadedConfig } from './modules/config/load-config.js';
 import { ClaimsOfWorkers } from './modules/admission/claims-of-workers.js';
 import { EngineBroadcast } from './modules/engine-observer/engine-broadcast.js';
 import { pollingRegistry } from './modules/engine-observer/registries.js';
+import { DeskOfWorkers } from './modules/operator/desk-of-workers.js';
+import { houseAbout, processName } from './modules/operator/house-about.js';
 import { observedModels, showEngines } from './modules/telemetry/engine-metrics.js';
 import { LogWriter } from './modules/telemetry/log-writer.js';
 import { MetricsOfWorkers } from './modules/telemetry/metrics-of-workers.js';
@@ -38,11 +40,15 @@ export async function servePrimary(loaded: LoadedConfig, listening: Listening): 
   const engines = pollingRegistry(new RoutingTable(config), log);
   const metrics = new MetricsOfWorkers(register, systemClock);
   showEngines(register, engines, observedModels(new RoutingTable(config)));
+  const desk = new DeskOfWorkers(
+    { about: houseAbout(processName(), config, new RoutingTable(config)), engines },
+    systemClock,
+  );
   const supervisor = new Supervisor({
-    ...worldOf(loaded, [metrics, broadcastOf(loaded, engines), claimsOf(loaded)]),
+    ...worldOf(loaded, [metrics, desk, broadcastOf(loaded, engines), claimsOf(loaded)]),
     log,
   });
-  const management = await bootManagement(WorkersManagementModule.forMetrics(metrics));
+  const management = await bootManagement(WorkersManagementModule.over(metrics, desk));
   try {
     await management.listen(listenOptions(config.server.management));
     await engines.start();

@@ -25,7 +25,8 @@ function whatToTry(listen: string, management: string): string[] {
   const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
   return [
     '',
-    `The gateway is at ${base}/v1, its metrics at http://${management}/metrics, simulated engines behind it. Try:`,
+    `The gateway is at ${base}/v1, simulated engines behind it. Its metrics are at http://${management}/metrics.`,
+    `See what it is doing at http://${management}/, and try:`,
     '',
     post('/v1/chat/completions', { model: 'reasoning', stream: true, messages }),
     post('/v1/embeddings', { model: 'nomic-ai/nomic-embed-text-v2-moe', input: ['salt', 'foam'] }),

@@ -9,6 +9,15 @@ export type Phase = 'head' | 'upload' | 'queued' | 'waiting' | 'streaming' | 'do
 /** How the engine's side of it ended, in the words of the metrics contract. */
 export type UpstreamOutcome = 'ok' | 'client_error' | 'server_error' | 'refused' | 'reset' | 'timeout' | 'cancelled';
 
+/** Tests that take turns in holding a request are not written down without end. */
+const MOST_HOLDS = 12;
+
+/** A test that held a request back, and since when. */
+export interface Hold {
+  readonly test: string;
+  readonly at: number;
+}
+
 /**
  * What happened to one request, and when: filled in by whoever knows, read once when it is closed. Times are
  * milliseconds of the monotonic clock.
@@ -34,7 +43,7 @@ export class RequestRecord {
   problem: ProblemCode | undefined;
   /** Why, for the log only. */
   cause: unknown;
-  /** The address that it was sent to, as host:port. */
+  /** The address that it was sent to last, as host:port. */
   endpoint: string | undefined;
   /** The status that the upstream answered with. */
   upstreamStatus: number | undefined;
@@ -49,6 +58,10 @@ export class RequestRecord {
   queuedMs = 0;
   /** Had to wait for its place. */
   parked = false;
+  /** Requests of its band that waited when it had to. */
+  queuedBehind: number | undefined;
+  /** What held it back while it waited, in turn; of more than a few the first ones and the last. */
+  holds: Hold[] | undefined;
   dispatchedAt: number | undefined;
   /** When the engine's side was over. */
   upstreamEndedAt: number | undefined;
@@ -93,6 +106,13 @@ export class RequestRecord {
     this.dispatchedAt = now;
   }
 
+  /** From now on this test of the admission keeps it waiting. */
+  heldBy(test: string, now: number): void {
+    this.holds ??= [];
+    if (this.holds.length === MOST_HOLDS) this.holds.pop();
+    this.holds.push({ test, at: now });
+  }
+
   /** It ends, perhaps in the queue: then it has waited in vain. */
   gaveUp(now: number): void {
     if (this.phase === 'queued' && this.queuedAt !== undefined) this.waited(now - this.queuedAt);
@@ -118,9 +138,12 @@ export function attachRecord(request: object, record: RequestRecord): void {
   (request as Recorded)[RECORD] = record;
 }
 
+/** The record of a raw request, where it has one. */
+export const findRecord = (request: object): RequestRecord | undefined => (request as Recorded)[RECORD];
+
 /** The record of a raw request. Throws for one that did not come in by the front door. */
 export function recordOf(request: object): RequestRecord {
-  const record = (request as Recorded)[RECORD];
+  const record = findRecord(request);
   if (record === undefined) throw new Error('the request has no record');
   return record;
 }

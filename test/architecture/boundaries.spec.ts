@@ -30,6 +30,7 @@ const PLANTS: readonly Plant[] = [
   plant('dialects-imports', 'src/modules/dialects/b.ts', '../engine-observer/face.js'),
   plant('telemetry-imports', 'src/modules/telemetry/a.ts', '../dialects/face.js'),
   plant('health-imports', 'src/modules/health/a.ts', '../dialects/face.js'),
+  plant('operator-imports', 'src/modules/operator/a.ts', '../telemetry/face.js'),
   plant('plugins-imports', 'src/modules/plugins/a.ts', '../telemetry/face.js'),
   plant('config-imports', 'src/modules/config/a.ts', '../auth/face.js'),
   plant('modules-are-listed', 'src/modules/novelty/a.ts', '../../common/floor.js'),

@@ -121,6 +121,8 @@ onLinuxAsRoot('the root file system of the image', () => {
     const answer = await sendRaw(gateway.port, chatRequest());
     expect([answer.status, answer.text()]).toEqual([200, expect.stringContaining('hello')]);
     expect(await gateway.metric('http_requests_total', { status: '200' })).toBe(1);
+    for (const path of ['/', '/page/main.js', '/page/page.css'])
+      expect([path, (await fetch(`${gateway.managementOrigin}${path}`)).status]).toEqual([path, 200]);
 
     const status = running?.proc('status') ?? '';
     expect(status).toMatch(new RegExp(`^Uid:\\s+${String(STRANGER)}\\s+${String(STRANGER)}`, 'm'));

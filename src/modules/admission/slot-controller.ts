@@ -10,6 +10,7 @@ import type { SharedLedger } from './core/shared-ledger.js';
 import type { PoolSharing } from './core/sharing.js';
 import { TokenEstimates } from './core/token-estimates.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
+import { queueSnapshot, type QueueSnapshot } from './queue-snapshot.js';
 import { HeldSlot, LeaseWait, type Departing, type Slot } from './slot.js';
 import { poolSnapshot, type UpstreamSnapshot } from './upstream-snapshot.js';
 
@@ -140,6 +141,12 @@ export class SlotController {
   hear(peer: string, ledgers: Readonly<Record<string, SharedLedger>> | undefined): void {
     if (ledgers === undefined) for (const pool of this.#pools.values()) pool.remote(peer, undefined);
     else for (const [name, ledger] of Object.entries(ledgers)) this.#pools.get(name)?.remote(peer, ledger);
+  }
+
+  /** Who waits on each upstream, for what, and whose turn it is; a copy, made for a person who looks. */
+  queues(): readonly QueueSnapshot[] {
+    const now = this.clock.now();
+    return [...this.#pools.values()].map((pool) => queueSnapshot(pool, now));
   }
 
   /** From now on nobody waits: who finds no free slot is turned away, and so is who waits and has been sent nothing. */

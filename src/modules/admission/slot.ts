@@ -2,15 +2,20 @@ import type { Usage } from '../../common/canonical/usage.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
-import type { Lease, PoolListener, Refusal, RefusalReason, Ticket } from './core/pool-types.js';
+import type { Lease, PoolListener, Refusal, RefusalReason, TestName, Ticket } from './core/pool-types.js';
 import { refusalProblem } from './core/refusal-problem.js';
 
 /** Somebody who may leave while waiting. The signal is asked for only when there is a wait. */
 export interface Departing {
+  readonly requestId?: string;
   readonly gone: boolean;
   /** The head of its response is out: turning it away can no longer have a status of its own. */
   readonly committed: boolean;
   readonly signal: AbortSignal;
+  /** It has to wait, behind so many others of its band. */
+  queued?(ahead: number): void;
+  /** This test holds it back now, and another one did before, or none. */
+  held?(test: string): void;
 }
 
 /** A held place on one engine. Disposing it twice frees it once. */
@@ -82,6 +87,18 @@ export class LeaseWait implements PoolListener {
 
   committed(): boolean {
     return this.client.committed;
+  }
+
+  get requestId(): string | undefined {
+    return this.client.requestId;
+  }
+
+  queued(ahead: number): void {
+    this.client.queued?.(ahead);
+  }
+
+  held(test: TestName): void {
+    this.client.held?.(test);
   }
 
   #end(): void {

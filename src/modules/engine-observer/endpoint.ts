@@ -23,6 +23,8 @@ export interface Endpoint {
   readonly snapshot: EngineSnapshot | undefined;
   /** A gauge that the gate needs is missing or unreadable, or the whole page is. */
   readonly degraded: boolean;
+  /** What is wrong with its gauges, in a few words. Absent: nothing is. */
+  readonly complaint?: string | undefined;
   readonly faults: FaultCounts;
   /** How often it has turned stale. */
   readonly staleCount: number;

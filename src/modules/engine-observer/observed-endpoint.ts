@@ -73,6 +73,10 @@ export class ObservedEndpoint implements Endpoint {
     return this.#complaint !== undefined;
   }
 
+  get complaint(): string | undefined {
+    return this.#complaint?.key;
+  }
+
   get faults(): FaultCounts {
     return this.#tally.counts;
   }

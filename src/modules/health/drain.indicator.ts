@@ -12,6 +12,10 @@ export class DrainIndicator {
     this.#draining = true;
   }
 
+  get draining(): boolean {
+    return this.#draining;
+  }
+
   check(): HealthIndicatorResult {
     const indicator = this.indicators.check('draining');
     return this.#draining ? indicator.down('the gateway is shutting down') : indicator.up();

@@ -14,7 +14,7 @@ export interface Target {
   readonly upstream: UpstreamConfig;
   readonly timeouts: TimeoutsConfig;
   /** Which of the upstream's addresses; undefined: its URL as it is. `authority` is what goes into `Host`. */
-  readonly endpoint?: { readonly origin: string; readonly authority: string } | undefined;
+  readonly endpoint?: { readonly id?: string; readonly origin: string; readonly authority: string } | undefined;
 }
 
 /** Below what engines' servers keep an idle socket (uvicorn 5 s, Go 3 min): the gateway is the side that lets go. */

@@ -142,6 +142,14 @@ export class Exchange implements Beating {
     record.queuedAt = this.clock.now();
   }
 
+  queued(ahead: number): void {
+    this.record.queuedBehind ??= ahead;
+  }
+
+  held(test: string): void {
+    this.record.heldBy(test, this.clock.now());
+  }
+
   /** Its slot was granted after so many milliseconds; 0: it did not have to wait. */
   admitted(waitedMs: number): void {
     this.record.waited(waitedMs);

@@ -57,7 +57,8 @@ export class EndpointChoice {
     for (const endpoint of view.endpoints) {
       const fault = this.#faultOf(candidate, endpoint, view);
       if (fault !== undefined) {
-        heldBy = fault === 'ready' ? 'ready' : fault.name;
+        // An endpoint that is not ready is the reason only where no other could have taken it.
+        if (fault !== 'ready') heldBy = fault.name;
         gaugesAlone &&= fault !== 'ready' && fault.gauge === true;
         continue;
       }

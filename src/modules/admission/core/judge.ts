@@ -85,10 +85,7 @@ export class Judge {
 
   /** Notes what has held a request back. */
   hold(waiter: Waiter, { heldBy, gaugesAlone }: Omit<Held, 'endpoint'>, now: number): void {
-    if (waiter.heldBy !== heldBy) {
-      waiter.heldBy = heldBy;
-      this.held.set(heldBy, (this.held.get(heldBy) ?? 0) + 1);
-    }
+    if (waiter.holdBy(heldBy)) this.held.set(heldBy, (this.held.get(heldBy) ?? 0) + 1);
     waiter.gaugeHeldSince = gaugesAlone ? (waiter.gaugeHeldSince ?? now) : undefined;
   }
 

@@ -79,6 +79,12 @@ export interface Ticket {
 }
 
 export interface PoolListener {
+  /** Of the request that waits, for whoever looks at the queue. */
+  readonly requestId?: string | undefined;
+  /** It has to wait, behind so many others of its band. */
+  queued?(ahead: number): void;
+  /** Another test than before holds it back. */
+  held?(test: TestName): void;
   /** Something has been sent already: a drain lets it wait for its place. Absent: nothing has. */
   committed?(): boolean;
   granted(lease: Lease): void;

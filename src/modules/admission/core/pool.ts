@@ -30,6 +30,8 @@ export class Pool {
   readonly held: ReadonlyMap<TestName, number>;
   /** By band: service received, in token equivalents. */
   readonly received: readonly TenantTotals[];
+  /** The lines of the bands, highest first; to be looked at only. */
+  readonly queues: WaitingRoom['bands'];
   readonly #room: WaitingRoom;
   /** undefined: there is no other gateway. */
   readonly #among: AmongGateways | undefined;
@@ -50,16 +52,14 @@ export class Pool {
   ) {
     this.#room = new WaitingRoom(policy.bands.length);
     this.#activity = new BandActivity(policy.bands.length, clock.now());
-    this.#ticker = new Ticker(clock, TICK_MS, () => {
-      this.#expire();
-      this.#pump();
-    });
+    this.#ticker = new Ticker(clock, TICK_MS, () => this.#expire());
     const [room, activity] = [this.#room, this.#activity];
     const merge = { endpoints: this.endpoints, bands: room.bands, activity };
     this.#among = sharing && new AmongGateways(sharing, merge);
     this.#claims = sharing?.store && new Claims(sharing.store, sharing.epoch, this.#hooks);
     this.#book = new PlaceBook({ room, activity, drain: this.#drain, among: this.#among });
     this.#judge = new Judge({ policy, room, activity, book: this.#book, among: this.#among });
+    this.queues = room.bands;
     this.held = this.#judge.held;
     this.received = this.#book.received;
   }
@@ -295,11 +295,12 @@ export class Pool {
     return again;
   }
 
-  /** Ends the waits that have lasted too long. */
+  /** Ends the waits that have lasted too long, and looks for places: time alone may have made some. */
   #expire(): void {
     const now = this.clock.now();
     const claiming = this.#claims?.waiters() ?? [];
     for (const [waiter, refusal] of this.#room.over(now, this.policy.gauges?.maxParkMs, claiming))
       this.#leave(waiter, refusal);
+    this.#pump();
   }
 }

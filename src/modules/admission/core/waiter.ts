@@ -73,6 +73,14 @@ export class Waiter implements Queued, Dated, Ticket {
     return { waiting, waitedMs: now - this.since, heldBy: this.heldBy };
   }
 
+  /** This test holds it back; true: it is another one than before. */
+  holdBy(test: TestName): boolean {
+    if (this.heldBy === test) return false;
+    this.heldBy = test;
+    this.listener.held?.(test);
+    return true;
+  }
+
   /** At the head of its queue nothing but the engine's gauges has held it for as long as it waits for that. */
   isSaturated(now: number, maxParkMs: number): boolean {
     if (this.gaugeHeldSince === undefined) return false;

@@ -29,8 +29,10 @@ export class WaitingRoom {
 
   /** `front`: it stands where it stood before, ahead of all that came after it. */
   enter(waiter: Waiter, front: boolean): void {
-    this.bands[waiter.band]?.add(waiter, front);
+    const band = this.bands[waiter.band];
+    band?.add(waiter, front);
     this.#deadlines.add(waiter);
+    waiter.listener.queued?.((band?.size ?? 1) - 1);
   }
 
   /** false: it did not wait any more. */

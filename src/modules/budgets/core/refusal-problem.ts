@@ -10,6 +10,7 @@ export function refusalProblem(refusal: Refusal, limits: Limits, tokens: number,
   const standing = standingField(requests, { rest: rest.tokens, inMs: inMs('tokens') });
   return new GatewayProblem('budget-exhausted', {
     detail: detailOf(refusal, limits, tokens, windowMs / 1000),
+    cause: kind,
     extensions: { budget: kind, limit: limits[kind], remaining: Math.max(0, rest[kind]), window: windowMs / 1000 },
     headers: { 'ratelimit-policy': limits.policyField, ratelimit: standing },
     ...(waitMs === undefined ? { retryable: false } : { retryAfterSeconds: waitMs / 1000 }),
