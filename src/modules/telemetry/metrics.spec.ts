@@ -27,7 +27,9 @@ describe('Metrics', () => {
   });
 
   it('knows nothing of the last endpoint while the next one is asked', async () => {
-    const page = await pageAfter({ upstreamOutcome: 'refused', dispatchedAt: 10 }, (record) => record.sentTo('b:1', 20));
+    const page = await pageAfter({ upstreamOutcome: 'refused', dispatchedAt: 10 }, (record) =>
+      record.sentTo('b:1', 20),
+    );
     expect(findSample(page, 'upstream_requests_total', { outcome: 'refused' })).toBe(1);
   });
 
