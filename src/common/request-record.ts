@@ -101,6 +101,7 @@ export class RequestRecord {
   /** It goes to an endpoint; the one that it had been sent to before has refused the connection. */
   sentTo(endpoint: string | undefined, now: number): void {
     if (this.dispatchedAt !== undefined) this.refusedBefore += 1;
+    this.upstreamOutcome = undefined;
     this.phase = 'waiting';
     this.endpoint = endpoint;
     this.dispatchedAt = now;

@@ -26,6 +26,13 @@ describe('Metrics', () => {
     expect(findSample(page, 'upstream_up', { upstream: 'engine' })).toBe(1);
   });
 
+  it('knows nothing of the last endpoint while the next one is asked', async () => {
+    const page = await pageAfter({ upstreamOutcome: 'refused', dispatchedAt: 10 }, (record) =>
+      record.sentTo('b:1', 20),
+    );
+    expect(findSample(page, 'upstream_requests_total', { outcome: 'refused' })).toBe(1);
+  });
+
   it('a question that needs no place is in none of the figures of the queue', async () => {
     const asked = { phase: 'queued', queuedAt: 10, dispatchedAt: 20, upstreamEndedAt: 30 } as const;
     const page = await pageAfter({ ...asked, clientGone: true }, (record) => record.needsNoPlace());
