@@ -6,8 +6,10 @@ import type { HousePart } from './desk.js';
 import { DeskOfWorkers } from './desk-of-workers.js';
 import { PARTS, SAMPLED, STORIES } from './desk-topics.js';
 import type { HouseAbout } from './house-about.js';
+import type { EndpointView } from './upstream-view.js';
 
 const ABOUT = { gateway: { host: 'here', pid: 1, startedAtMs: 0 }, upstreams: [{ upstream: 'up' }] };
+const ALONE = { replicas: 1, admission: 'none', budgets: 'memory' } as const;
 const story = (requestId: string, arrivedAtMs: number) => ({ requestId, arrivedAtMs, live: false }) as RequestStory;
 
 /** A worker that answers as long as it is not mute, at the other end of a line. */
@@ -34,10 +36,10 @@ function workerAt(index: number, clock: FakeClock) {
   return Object.assign(state, { open });
 }
 
-function world(...indexes: number[]) {
+function world(indexes: readonly number[] = [1, 2], sharing: HouseAbout['sharing'] = ALONE) {
   const clock = new FakeClock();
   const desk = new DeskOfWorkers(
-    { about: ABOUT as unknown as HouseAbout, engines: { endpoints: () => [] } },
+    { about: { ...ABOUT, sharing } as unknown as HouseAbout, engines: { endpoints: () => [] } },
     clock,
     () => clock.now(),
   );
@@ -52,7 +54,7 @@ function world(...indexes: number[]) {
 }
 
 it('puts together what all of them say, and says who they are', async () => {
-  const { desk, two: one } = world(2, 1);
+  const { desk, two: one } = world([2, 1]);
   one.said = { out: { admission: true, budgets: false }, state: 'draining' };
   expect(await desk.snapshot()).toMatchObject({
     gateway: ABOUT.gateway,
@@ -68,7 +70,7 @@ it('puts together what all of them say, and says who they are', async () => {
 });
 
 it('shows one that does not answer as it was, and since when', async () => {
-  const { clock, desk, two } = world(1, 2);
+  const { clock, desk, two } = world();
   await desk.snapshot();
   two.mute = true;
   clock.advance(3000);
@@ -84,7 +86,7 @@ it('shows one that does not answer as it was, and since when', async () => {
 });
 
 it('waits for nobody who has gone, and shows nothing of it any more', async () => {
-  const { desk, two } = world(1, 2);
+  const { desk, two } = world();
   await desk.snapshot();
   two.mute = true;
   const pending = desk.snapshot();
@@ -93,7 +95,7 @@ it('waits for nobody who has gone, and shows nothing of it any more', async () =
 });
 
 it('asks nobody who has not said that it may be asked, and has an empty page without anybody', async () => {
-  const { clock, desk, one, two } = world(1, 2);
+  const { clock, desk, one, two } = world();
   const starting = workerAt(3, clock);
   desk.join(starting.worker);
   await desk.snapshot();
@@ -104,13 +106,13 @@ it('asks nobody who has not said that it may be asked, and has an empty page wit
 });
 
 it('drains when all of them do', async () => {
-  const { desk, one, two } = world(1, 2);
+  const { desk, one, two } = world();
   for (const worker of [one, two]) worker.said = { state: 'draining' };
   expect((await desk.snapshot()).state).toBe('draining');
 });
 
 it('finds a story wherever it is known, and says how many did not answer', async () => {
-  const { clock, desk, one, two } = world(1, 2);
+  const { clock, desk, one, two } = world();
   one.known = [story('a', 10)];
   two.known = [story('a', 30)];
   expect(await desk.stories('a')).toMatchObject({
@@ -127,7 +129,7 @@ it('finds a story wherever it is known, and says how many did not answer', async
 });
 
 it('samples between the samples of the workers', () => {
-  const { clock, desk, one, two } = world(1, 2);
+  const { clock, desk, one, two } = world();
   desk.start();
   clock.advance(2000);
   for (const { its } of [one, two]) its.post(SAMPLED, { index: 1, upstreams: { up: [1, 0, 0, null, 4, 0, null] } });
@@ -138,4 +140,18 @@ it('samples between the samples of the workers', () => {
   clock.advance(60_000);
   expect(desk.history()).toMatchObject({ newest: 1 });
   expect(desk.history().upstreams['up']?.at(-1)).toEqual([2, 0, 0, null, 8, 0, null]);
+});
+
+it('tells of places elsewhere only where there are other gateways that tell of theirs', async () => {
+  const endpoint = { endpoint: 'a:80', places: 1, placesOfAll: 5, slots: 9, saturation: 0, down: false };
+  const upstream = { upstream: 'up', inUse: 1, requests: 1, limit: 9, waiting: 0, saturation: 0, bands: [] };
+  const elsewhere = async (sharing?: HouseAbout['sharing']): Promise<number | undefined> => {
+    const { desk, one, two } = world([1, 2], sharing);
+    const endpoints = [endpoint as EndpointView];
+    for (const worker of [one, two]) worker.said = { upstreams: [{ ...upstream, endpoints }] };
+    return (await desk.snapshot()).upstreams[0]?.elsewhere;
+  };
+  expect(await elsewhere()).toBe(0);
+  expect(await elsewhere({ replicas: 3, admission: 'none', budgets: 'memory' })).toBe(0);
+  expect(await elsewhere({ replicas: 3, admission: 'redis', budgets: 'memory' })).toBe(3);
 });

@@ -9,7 +9,7 @@ import { Desk, toldHouse, type FoundStories, type HousePart, type HouseSnapshot,
 import { PARTS, SAMPLED, STORIES } from './desk-topics.js';
 import type { HouseAbout } from './house-about.js';
 import { SAMPLE_EVERY_MS, SAMPLES } from './operator-desk.js';
-import { summedUpstreams, withEngines } from './summed-upstreams.js';
+import { summedUpstreams, withEngines, withoutOthers } from './summed-upstreams.js';
 
 /** A worker that is busy is not waited for longer: it is shown as it was. */
 const PATIENCE_MS = 500;
@@ -107,11 +107,17 @@ export class DeskOfWorkers extends Desk {
       atMs,
       state: drains ? 'draining' : 'serving',
       out: { admission: parts.some(({ out }) => out.admission), budgets: parts.some(({ out }) => out.budgets) },
-      upstreams: upstreams.map((view) => withEngines(view, engines.endpoints(view.upstream), this.clock.now())),
+      upstreams: upstreams.map((view) => {
+        const told = hasOthers(about) ? view : withoutOthers(view);
+        return withEngines(told, engines.endpoints(view.upstream), this.clock.now());
+      }),
       ...summedLists(parts),
     };
   }
 }
+
+/** There are other gateways, and they tell what they hold. */
+const hasOthers = ({ sharing }: HouseAbout): boolean => sharing.replicas > 1 && sharing.admission !== 'none';
 
 const workerView = ({ index, pid }: WorkerProcess, { gateway, state, atMs }: HousePart, now: number): WorkerView => ({
   ...{ worker: index, pid, startedAtMs: gateway.startedAtMs, state },

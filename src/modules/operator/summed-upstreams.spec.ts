@@ -35,24 +35,33 @@ const sum = (...views: UpstreamView[]): UpstreamView | undefined =>
   )[0];
 
 it('adds up what each process has of its own; the limit is that of all of them', () => {
-  const summed = sum(view({ inUse: 2, waiting: 3 }), view({ inUse: 3, requests: 2, waiting: 1, saturation: 0.75 }));
-  expect(summed).toMatchObject({ inUse: 5, requests: 3, limit: 7, waiting: 4, saturation: 0.75 });
+  const summed = sum(view({ inUse: 2, waiting: 3 }), view({ inUse: 3, requests: 2, waiting: 1 }));
+  expect(summed).toMatchObject({ inUse: 5, requests: 3, limit: 7, waiting: 4, saturation: 0.5 });
 });
 
-it('has every endpoint once, with the places of all processes; what others hold is told by the one that knows most', () => {
+it('has every endpoint once, with the places of all processes; of what others hold the least that is told', () => {
   const summed = sum(
     view({ endpoints: [endpoint('a:80'), endpoint('b:80', { prefillTokensPerSecond: 400 })] }),
     view({ endpoints: [endpoint('b:80', { places: 2, placesOfAll: 5, down: true, prefillTokensPerSecond: 600 })] }),
   );
   expect(summed?.endpoints).toMatchObject([
     { endpoint: 'a:80', places: 1, placesOfAll: 3, down: false },
-    { endpoint: 'b:80', places: 3, placesOfAll: 5, down: true, prefillTokensPerSecond: 500, kvReservedTokens: 100 },
+    { endpoint: 'b:80', places: 3, placesOfAll: 3, down: true, prefillTokensPerSecond: 500, kvReservedTokens: 100 },
   ]);
 });
 
 it('knows of no fewer places than its processes have, whatever they have heard of each other', () => {
   const alone = view({ endpoints: [endpoint('a:80', { places: 2, placesOfAll: 2 })] });
-  expect(sum(alone, alone)?.endpoints[0]).toMatchObject({ places: 4, placesOfAll: 4 });
+  expect(sum(alone, alone)?.endpoints[0]).toMatchObject({ places: 4, placesOfAll: 4, saturation: 1 });
+});
+
+it('takes a place that was asked for in vain, and told, for none', () => {
+  const misled = view({ endpoints: [endpoint('a:80', { places: 4, placesOfAll: 7, saturation: 1.75 })] });
+  const knows = view({ endpoints: [endpoint('a:80', { places: 0, placesOfAll: 4, saturation: 1 })] });
+  expect(sum(misled, knows)).toMatchObject({
+    saturation: 1,
+    endpoints: [{ places: 4, placesOfAll: 4, saturation: 1 }],
+  });
 });
 
 it('makes one line of each band, with every tenant once, in the order of their turns', () => {

@@ -1,6 +1,6 @@
 import { byTurn, type BandQueue, type QueueHead, type TenantQueue } from '../admission/queue-snapshot.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
-import { engineSide, type EndpointView, type UpstreamView } from './upstream-view.js';
+import { engineSide, usableSaturation, type EndpointView, type UpstreamView } from './upstream-view.js';
 
 /** The members of a group, by the group's key, in the order in which they came. */
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]][] {
@@ -15,20 +15,18 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]
 
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
-/**
- * One upstream as several processes of one gateway see it. What each of them has of its own is added up; what all of
- * them see alike counts once, as the one sees it that knows most.
- */
+/** One upstream as several processes of one gateway see it. */
 export function summedUpstream(views: readonly [UpstreamView, ...UpstreamView[]]): UpstreamView {
   const of = (member: 'inUse' | 'requests' | 'waiting'): number => sum(views.map((view) => view[member]));
+  const endpoints = grouped(
+    views.flatMap((view) => view.endpoints),
+    ({ endpoint }) => endpoint,
+  ).map(summedEndpoint);
   return {
     ...{ upstream: views[0].upstream, inUse: of('inUse'), requests: of('requests'), waiting: of('waiting') },
     limit: views[0].limit,
-    saturation: Math.max(...views.map(({ saturation }) => saturation)),
-    endpoints: grouped(
-      views.flatMap(({ endpoints }) => endpoints),
-      ({ endpoint }) => endpoint,
-    ).map(summedEndpoint),
+    saturation: usableSaturation(endpoints) ?? views[0].saturation,
+    endpoints,
     bands: grouped(
       views.flatMap(({ bands }) => bands),
       ({ band }) => band,
@@ -52,16 +50,26 @@ export function withEngines(view: UpstreamView, engines: readonly Endpoint[], no
   return { ...view, endpoints };
 }
 
+/** Where there are no other gateways, whoever else holds a place is one of the processes that are added up here. */
+export const withoutOthers = (view: UpstreamView): UpstreamView => ({
+  ...view,
+  endpoints: view.endpoints.map((one) => ({ ...one, placesOfAll: one.places })),
+});
+
+/**
+ * What each process has of its own is added up. What it sees besides is told by the others, and may have come to nothing
+ * since (a place that was asked for in vain): the process that sees the least is nearest to how it is.
+ */
 function summedEndpoint(views: readonly [EndpointView, ...EndpointView[]]): EndpointView {
-  const most = (member: 'placesOfAll' | 'saturation' | 'kvReservedTokens' | 'prefillBacklogMs'): number =>
-    Math.max(...views.map((view) => view[member]));
+  const least = (member: 'placesOfAll' | 'saturation' | 'kvReservedTokens' | 'prefillBacklogMs'): number =>
+    Math.min(...views.map((view) => view[member]));
   const places = sum(views.map((view) => view.places));
   const rates = views.flatMap(({ prefillTokensPerSecond: rate }) => (rate === undefined ? [] : [rate]));
   return {
     ...views[0],
-    ...{ places, placesOfAll: Math.max(places, most('placesOfAll')), down: views.some(({ down }) => down) },
-    ...{ saturation: most('saturation'), kvReservedTokens: most('kvReservedTokens') },
-    prefillBacklogMs: most('prefillBacklogMs'),
+    ...{ places, placesOfAll: Math.max(places, least('placesOfAll')), down: views.some(({ down }) => down) },
+    saturation: Math.max(places / views[0].slots, least('saturation')),
+    ...{ kvReservedTokens: least('kvReservedTokens'), prefillBacklogMs: least('prefillBacklogMs') },
     prefillTokensPerSecond: rates.length === 0 ? undefined : Math.round(sum(rates) / rates.length),
   };
 }

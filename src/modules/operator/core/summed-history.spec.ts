@@ -5,13 +5,13 @@ const row = (index: number, ...sample: (number | null)[]): SampleRow => ({ index
 const world = (): SummedHistory<string> => new SummedHistory<string>(['up'], 2000, 10);
 const newest = (history: SummedHistory<string>): Sample | undefined => history.newest?.upstreams['up'];
 
-it('adds up what each process has of its own, and takes the largest of what all see', () => {
+it('adds up what each process has of its own; of what all see the largest counts, and of how full it is the least', () => {
   const history = world();
   history.take('one', row(1, 2, 3, 0.5, 0.4, 10, 1, 200));
   history.take('two', row(1, 1, 0, 0.75, null, 5, 0, null));
   history.sample(3000);
   expect(history.newest?.index).toBe(1);
-  expect(newest(history)).toEqual([3, 3, 0.75, 0.4, 15, 1, 200]);
+  expect(newest(history)).toEqual([3, 3, 0.5, 0.4, 15, 1, 200]);
 });
 
 it('counts what has happened once, also where it was told late, and shows a silent process as it was', () => {
@@ -21,7 +21,7 @@ it('counts what has happened once, also where it was told late, and shows a sile
   history.sample(3000);
   history.take('one', row(2, 1, 0, 0.2, null, 7, 0, null));
   history.sample(5000);
-  expect(newest(history)).toEqual([5, 0, 0.5, null, 7, 0, null]);
+  expect(newest(history)).toEqual([5, 0, 0.2, null, 7, 0, null]);
   history.take('one', row(3, 1, 0, 0.2, null, 1, 0, null));
   history.take('two', row(2, 3, 0, 0.2, null, 2, 0, null));
   history.take('two', row(3, 2, 0, 0.2, null, 4, 2, 50));

@@ -1,7 +1,7 @@
 import { NO_UPSTREAM } from './history.js';
 import { SampleRing, SERIES, type HistoryPages, type Sample, type SampleRow, type SeriesName } from './sample-ring.js';
 
-/** What each process has of its own is added up; of the rest, which all see alike, the largest counts. */
+/** What each process has of its own is added up; of the rest, which all see alike or nearly so, the largest counts. */
 const ADDED: ReadonlySet<SeriesName> = new Set<SeriesName>(['running', 'waiting', 'served', 'rejected']);
 /** What has happened since the sample before: it counts once, whenever it arrives. */
 const COUNTED: ReadonlySet<SeriesName> = new Set<SeriesName>(['served', 'rejected', 'firstMs']);
@@ -54,6 +54,8 @@ function sumOf(upstream: string, levels: readonly SampleRow[], counts: readonly 
       .map(({ upstreams }) => upstreams[upstream]?.[at])
       .filter((one) => one !== null && one !== undefined);
     if (ADDED.has(name)) return values.reduce((sum, one) => sum + one, 0);
-    return values.length === 0 ? null : Math.max(...values);
+    if (values.length === 0) return null;
+    // What others have told may have come to nothing since: who sees the least is nearest to how it is.
+    return name === 'saturation' ? Math.min(...values) : Math.max(...values);
   });
 }
