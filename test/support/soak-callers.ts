@@ -19,7 +19,7 @@ const STANDINGS: readonly Standing[] = [
   ...(['poor', 'brief', 'expired', 'forged', 'stranger', 'nobody'] as const),
 ];
 /** Of those that are known, one in so many comes seldom. */
-const SELDOM = 8;
+const SELDOM = 17;
 /** Who comes often. */
 const REGULARS = 499;
 const BRIEF = 199;
