@@ -15,11 +15,11 @@ export const POOR = { name: 'poor', requests: 20, tokens: 1_000_000 };
 
 /** In turn, as what a soak's requests want to happen is: the counts share no factor with those, so all combine. */
 const STANDINGS: readonly Standing[] = [
-  ...Array<Standing>(27).fill('known'),
+  ...Array<Standing>(15).fill('known'),
   ...(['poor', 'brief', 'expired', 'forged', 'stranger', 'nobody'] as const),
 ];
 /** Of those that are known, one in so many comes seldom. */
-const SELDOM = 8;
+const SELDOM = 17;
 /** Who comes often. */
 const REGULARS = 499;
 const BRIEF = 199;
