@@ -68,6 +68,7 @@ it.each([
   [['--only', 'gateway'], '--only must name bare: the others are measured against it'],
   [['--rounds', '0'], '--rounds: "0" is not a whole number from 1 to 1000'],
   [['--scale', '2'], '--scale: "2" is not a number from 0.01 to 1'],
+  [['--write', '--profile', 'x'], '--write does not go with --profile'],
   [['--what'], "Unknown option '--what'"],
 ])('refuses %j, and says what is allowed', async (args, why) => {
   const { code, stdout, stderr } = await startBench(args).end;

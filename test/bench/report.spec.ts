@@ -33,6 +33,9 @@ const parked = {
     },
   ],
 };
+const readings = (...mebibytes: number[]) => mebibytes.map((each, at) => ({ done: 10 * (at + 1), mebibytes: each }));
+const growing = { warmMebibytes: 90, chunks: readings(95, 100, 105), aborts: readings(110, 120, 120) };
+const growth = { run, starts: [{ bare: growing, gateway: { ...growing, chunks: readings(90, 100, 140) } }] };
 const cellsOf = (text: string, label: string): readonly string[] =>
   (text.split('\n').find((line) => line.startsWith(`| ${label}`)) ?? '')
     .split('|')
@@ -53,6 +56,22 @@ describe('the table', () => {
     expect(cellsOf(text, 'memory with 1,000')[2]).toBe('1.50 (1.50–1.50)');
     expect(cellsOf(text, 'memory for a parked')[2]).toBe('30.0 (30.0–30.0)');
     expect(cellsOf(text, '… that waits')[2]).toBe('5.00 (5.00–5.00)');
+  });
+});
+
+describe('the tables of the modes', () => {
+  it('show each start, and every reading of a memory', async () => {
+    const { reportText } = await load();
+    const text = reportText({ unary, growth });
+    const details = text.slice(text.indexOf('### unary'));
+    expect(cellsOf(details, 'gateway |')).toEqual(['gateway', '150', '1.50', '1.50–1.58', '1.50, 1.50', '200', '1.00']);
+    expect(cellsOf(details, 'gateway, 30 chunks')).toEqual(['gateway, 30 chunks', '90.0', '90.0', '100', '140']);
+    expect(cellsOf(text, 'memory after 1,000,000').slice(1)).toEqual([
+      '1.05 (1.05–1.05)',
+      '1.40 (1.40–1.40)',
+      '–',
+      '1',
+    ]);
   });
 });
 

@@ -35,7 +35,13 @@ export class Bench {
     const names = await this.#measurable();
     this.#issuer = await startIssuer();
     const engine = await startEngine(this.#children);
-    const surroundings = { children: this.#children, engine, issuer: this.#issuer, folder: this.#folder };
+    const surroundings = {
+      children: this.#children,
+      engine,
+      issuer: this.#issuer,
+      folder: this.#folder,
+      profile: this.options.profile,
+    };
     const run = {
       ...this.options,
       names,

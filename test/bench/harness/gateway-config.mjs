@@ -28,9 +28,11 @@ export function gatewayConfig({ port, managementPort, engineUrl, issuer }) {
   config.models = [...MODELS.map((id) => model(id, 'stub')), model(HELD_MODEL, HELD_UPSTREAM)];
   config.aliases = [];
   config.proxies = [];
+  config.admission.store = 'none';
   for (const band of config.admission.bands) band.capacity = band.name === NARROW_BAND ? 1 : PLENTY;
   Object.assign(config.auth, { enabled: true, issuers: [issuer] });
-  config.budgets.default = { requests: 1_000_000_000, tokens: 1_000_000_000_000 };
+  Object.assign(config.budgets, { store: 'memory', default: { requests: 1_000_000_000, tokens: 1_000_000_000_000 } });
+  config.telemetry.logLevel = 'info';
   return stringify(config, { aliasDuplicateObjects: false });
 }
 

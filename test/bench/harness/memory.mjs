@@ -54,10 +54,7 @@ async function parkOn(target, column, { load, token, scale }) {
 /** As for the comparisons, so that the heap is as large as work makes it. */
 export async function warm(target, { load, token, scale }) {
   const { order, warm: most } = COMPARISONS.unary;
-  await load.run('unary', {
-    ...order,
-    to: target.to(token),
-    requests: Math.ceil(most.requests * warmScale(scale)),
-    seconds: most.seconds,
-  });
+  const shortened = warmScale(scale);
+  const terms = { requests: Math.ceil(most.requests * shortened), seconds: most.seconds * shortened };
+  await load.run('unary', { ...order, ...terms, to: target.to(token) });
 }

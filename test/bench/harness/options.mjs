@@ -10,6 +10,7 @@ export const USAGE = `npm run bench -- [options]
   --scale X       0.01 to 1: shortens the slices so much, and warming up by the root of it; 1
   --write         puts the figures into docs/bench.md, docs/bench.json and the table of README.md; modes that were not
                   measured keep what they have
+  --profile DIR   the gateway leaves a .cpuprofile in that folder each time it ends; what it costs is then not its own
   --out FILE      puts the figures of this run into a file, as JSON`;
 
 const OPTIONS = {
@@ -19,6 +20,7 @@ const OPTIONS = {
   starts: { type: 'string', default: '3' },
   scale: { type: 'string', default: '1' },
   write: { type: 'boolean', default: false },
+  profile: { type: 'string' },
   out: { type: 'string' },
   help: { type: 'boolean', default: false },
 };
@@ -28,6 +30,8 @@ export function readOptions(args) {
   const { values } = parseArgs({ args, options: OPTIONS });
   const only = listOf('--only', values.only, TARGET_NAMES);
   if (!only.includes(BASELINE)) throw new Error(`--only must name ${BASELINE}: the others are measured against it`);
+  if (values.profile !== undefined && values.write)
+    throw new Error('--write does not go with --profile: profiling costs');
   return {
     help: values.help,
     modes: listOf('--mode', values.mode, MODE_NAMES),
@@ -36,6 +40,7 @@ export function readOptions(args) {
     starts: numberIn('--starts', values.starts, { from: 1, to: 100, whole: true }),
     scale: numberIn('--scale', values.scale, { from: 0.01, to: 1 }),
     write: values.write,
+    profile: values.profile,
     out: values.out,
   };
 }

@@ -10,6 +10,7 @@ import { PORTKEY_PROGRAM, portkeyLacking } from './peers.mjs';
 
 const program = (path) => fileURLToPath(new URL(`../programs/${path}`, import.meta.url));
 const GATEWAY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const PRODUCTION = { NODE_ENV: 'production' };
 const DEBIAN_PATH = { PATH: `${process.env.PATH ?? ''}:/usr/sbin` };
 const CHAT = '/v1/chat/completions';
 const MESSAGES = '/llm/v1/messages';
@@ -21,6 +22,7 @@ const TARGETS = {
   dispatch: nodeTarget(program('bare-relay.mjs')),
   gateway: {
     command: gatewayCommand,
+    env: () => PRODUCTION,
     health: '/readyz',
     logs: true,
     paths: { openai: CHAT, anthropic: MESSAGES },
@@ -29,7 +31,7 @@ const TARGETS = {
   'http-proxy': nodeTarget(program('http-proxy.mjs')),
   portkey: {
     command: ({ port }) => [process.execPath, PORTKEY_PROGRAM, '--headless', `--port=${port}`],
-    env: () => ({ NODE_ENV: 'production' }),
+    env: () => PRODUCTION,
     health: '/',
     paths: { openai: CHAT },
     headers: ({ engineUrl }) => ({ 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${engineUrl}/v1` }),
@@ -50,7 +52,8 @@ function nodeTarget(path) {
 function gatewayCommand(place) {
   const file = join(place.folder, 'gateway.yaml');
   writeFileSync(file, gatewayConfig(place));
-  return [process.execPath, GATEWAY, 'serve', '--config', file];
+  const profiling = place.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${place.profile}`];
+  return [process.execPath, ...profiling, GATEWAY, 'serve', '--config', file];
 }
 
 function nginxCommand(place) {
@@ -99,8 +102,8 @@ class Target {
   }
 }
 
-/** Starts targets in front of an engine. `surroundings`: { children, engine, issuer, folder }. */
-export async function startTarget(name, { children, engine, issuer, folder }) {
+/** Starts one in front of an engine. `surroundings`: { children, engine, issuer, folder, profile }. */
+export async function startTarget(name, { children, engine, issuer, folder, profile }) {
   const { command, env, health = '/v1/models', logs } = TARGETS[name];
   if (command === undefined) return new Target(name, { port: engine.port }, undefined);
   const port = await freePort();
@@ -109,6 +112,7 @@ export async function startTarget(name, { children, engine, issuer, folder }) {
     port,
     managementPort,
     folder,
+    profile,
     engineUrl: engine.url,
     enginePort: engine.port,
     issuer: issuer.section,

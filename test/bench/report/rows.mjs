@@ -33,6 +33,15 @@ const leaving = (kind, label) => ({
   ...{ against: addedMs, over: 'direct' },
 });
 const parked = (label, more) => ({ mode: 'parked', label, ...more });
+/** The last of ten readings to the second: by then the heap is as large as the work makes it. */
+const growth = (what, label) => ({
+  ...{
+    mode: 'growth',
+    label,
+    aim: '1',
+    read: ofStarts((start) => start[what].at(-1).mebibytes / start[what][1].mebibytes),
+  },
+});
 
 export const ROWS = [
   cpu('unary', 'CPU per request, 1 KB, 32 connections', { aim: '≤ 1.5' }),
@@ -61,6 +70,8 @@ export const ROWS = [
   }),
   leaving('idle', "client's close to engine's notice, over direct, p50 ms"),
   leaving('flowing', '… of a stream that flows'),
+  growth('chunks', 'memory after 1,000,000 chunks, to that after a fifth of them'),
+  growth('aborts', '… after 50,000 streams that were left'),
 ];
 
 /**
