@@ -7,6 +7,7 @@ import type { Operation } from './common/canonical/canonical-request.js';
 import { GatewayProblem, problemFrom } from './common/problem/gateway-problem.js';
 import { attachRecord, RequestRecord } from './common/request-record.js';
 import { plainAddress } from './common/networks.js';
+import type { HotLane } from './modules/dialects/hot-lane.js';
 import type { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { ClientGone } from './modules/proxy/client-gone.js';
 import { attachExchange, Exchange, exchangeOf, type ExchangeContext } from './modules/proxy/exchange.js';
@@ -36,6 +37,7 @@ export interface FrontDoorParts {
   /** The path lies in a configured prefix, where percent encoding is checked further on. */
   readonly isProxied: (path: string) => boolean;
   readonly recorded: (record: RequestRecord) => void;
+  readonly lane: HotLane;
 }
 
 /** W3C Trace Context section 3.2: the trace that a caller's span belongs to, if it names one. */
@@ -44,7 +46,7 @@ function traceIdIn(traceparent: string | string[] | undefined): string | undefin
 }
 
 /** The fixed path of each operation; an alias is served as if it had been asked for. */
-const OPERATION_PATHS: Readonly<Record<Operation, string>> = {
+export const OPERATION_PATHS: Readonly<Record<Operation, string>> = {
   chat: '/v1/chat/completions',
   completions: '/v1/completions',
   embeddings: '/v1/embeddings',
@@ -73,8 +75,12 @@ export class FrontDoor {
     const exchange = new Exchange(request, response, record, peer, this.parts.exchanges);
     attachExchange(exchange);
     const fault = headFault(request, this.#mayBeEncoded) ?? expectationFault(request);
-    if (fault === undefined) next(request, response);
-    else this.#refuse(exchange, fault);
+    if (fault !== undefined) return this.#refuse(exchange, fault);
+    const path = this.rewrite(request);
+    const route = request.method === 'POST' ? this.parts.lane.find(path) : undefined;
+    if (route === undefined) return next(request, response);
+    request.url = path;
+    void this.parts.lane.take(path, route, exchange);
   }
 
   /** The path that the framework routes by: that of the operation where the client used an alias. */
