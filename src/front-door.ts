@@ -8,6 +8,7 @@ import { GatewayProblem, problemFrom } from './common/problem/gateway-problem.js
 import { attachRecord, RequestRecord } from './common/request-record.js';
 import { plainAddress } from './common/networks.js';
 import { callerSpanIn, type RequestTrace, type TraceFields } from './common/request-trace.js';
+import type { HotLane } from './modules/dialects/hot-lane.js';
 import type { ProblemRenderer } from './modules/dialects/problem-renderer.js';
 import { ClientGone } from './modules/proxy/client-gone.js';
 import { attachExchange, Exchange, exchangeOf, type ExchangeContext } from './modules/proxy/exchange.js';
@@ -38,10 +39,11 @@ export interface FrontDoorParts {
   readonly recorded: (record: RequestRecord) => void;
   /** undefined: tracing is off. */
   readonly tracing: { begin(fields: TraceFields): RequestTrace } | undefined;
+  readonly lane: HotLane;
 }
 
 /** The fixed path of each operation; an alias is served as if it had been asked for. */
-const OPERATION_PATHS: Readonly<Record<Operation, string>> = {
+export const OPERATION_PATHS: Readonly<Record<Operation, string>> = {
   chat: '/v1/chat/completions',
   completions: '/v1/completions',
   embeddings: '/v1/embeddings',
@@ -70,8 +72,12 @@ export class FrontDoor {
     const exchange = new Exchange(request, response, record, peer, this.parts.exchanges);
     attachExchange(exchange);
     const fault = headFault(request, this.#mayBeEncoded) ?? expectationFault(request);
-    if (fault === undefined) next(request, response);
-    else this.#refuse(exchange, fault);
+    if (fault !== undefined) return this.#refuse(exchange, fault);
+    const path = this.rewrite(request);
+    const route = request.method === 'POST' ? this.parts.lane.find(path) : undefined;
+    if (route === undefined) return next(request, response);
+    request.url = path;
+    void this.parts.lane.take(path, route, exchange);
   }
 
   /** The path that the framework routes by: that of the operation where the client used an alias. */

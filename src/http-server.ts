@@ -9,6 +9,7 @@ import { networkTest } from './common/networks.js';
 import type { RequestRecord } from './common/request-record.js';
 import { FrontDoor } from './front-door.js';
 import { Listener } from './listener.js';
+import { openLane } from './open-lane.js';
 import { ManagementModule } from './management.module.js';
 import { AdmissionConfig } from './modules/admission/admission.config.js';
 import { AdmissionSharing } from './modules/admission/admission-sharing.js';
@@ -230,6 +231,7 @@ function openDoor(app: NestFastifyApplication, { server }: GatewayConfig, { watc
       desk.take(record);
     },
     tracing: telemetry.tracing,
+    lane: openLane(app),
   });
 }
 

@@ -68,7 +68,7 @@ const says = (name: string, count: number): Promise<void> =>
 const notice = (text: string) => page.locator('#notices li', { hasText: text });
 const api = async (path: string): Promise<object> => {
   const response = await fetch(`${gateway.managementOrigin}/api/${path}`);
-  return response.json() as Promise<object>;
+  return response.json();
 };
 const find = (id: string): Promise<Found> => api(`requests?id=${id}`) as Promise<Found>;
 

@@ -15,7 +15,8 @@ import { TokenVerifier } from './token-verifier.js';
 @Module({
   imports: [DiscoveryModule],
   providers: [
-    { provide: APP_GUARD, useClass: ScopeGuard },
+    ScopeGuard,
+    { provide: APP_GUARD, useExisting: ScopeGuard },
     {
       provide: Issuers,
       inject: [AuthConfig, OperatorLog],
@@ -23,7 +24,7 @@ import { TokenVerifier } from './token-verifier.js';
     },
     { provide: CallerResolver, inject: [AuthConfig, BandNames, ServerConfig, Issuers], useFactory: callers },
   ],
-  exports: [CallerResolver, Issuers],
+  exports: [CallerResolver, Issuers, ScopeGuard],
 })
 export class AuthModule {}
 

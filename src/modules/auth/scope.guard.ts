@@ -49,13 +49,18 @@ export class ScopeGuard implements CanActivate, OnModuleInit {
   /** Says so at once for a caller whose token is known. */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { raw } = context.switchToHttp().getRequest<{ raw: IncomingMessage }>();
+    return this.admit(context.getHandler(), raw);
+  }
+
+  /** The same for whoever calls a handler without the framework. Throws or rejects with the problem of a refusal. */
+  admit(handler: unknown, raw: IncomingMessage): boolean | Promise<boolean> {
     const record = recordOf(raw);
-    const demand = this.#demands.get(context.getHandler());
+    const demand = this.#demands.get(handler);
     if (demand === undefined) throw new Error('the route was not there when the gateway started');
     const asked = demand === OF_PREFIX ? this.#prefixDemand(raw, record) : demand;
     const found = this.callers.resolve(raw, record.peerAddress, asked);
-    if (found instanceof Promise) return found.then((principal) => admit(record, principal));
-    return admit(record, found);
+    if (found instanceof Promise) return found.then((principal) => establish(record, principal));
+    return establish(record, found);
   }
 
   #demandOf(requirement: Requirement): Demand {
@@ -73,7 +78,7 @@ export class ScopeGuard implements CanActivate, OnModuleInit {
   }
 }
 
-function admit(record: RequestRecord, principal: Principal): true {
+function establish(record: RequestRecord, principal: Principal): true {
   record.principal = principal;
   return true;
 }

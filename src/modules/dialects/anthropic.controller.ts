@@ -30,10 +30,13 @@ export class AnthropicController {
     private readonly counter: TokenCounter,
   ) {}
 
-  /** The whole line of a request. */
   @Post()
-  async create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = openExchange(request, reply);
+  create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.serve(openExchange(request, reply));
+  }
+
+  /** The whole line of a request. */
+  async serve(exchange: Exchange): Promise<void> {
     const { path, timeouts } = this.table.operation('chat');
     const prepared = await this.#prepare(exchange, 'answer');
     const { model, native, body, request: asks } = prepared;

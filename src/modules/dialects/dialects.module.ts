@@ -26,7 +26,8 @@ import { TokenCounter } from './token-counter.js';
     AnthropicModelsController,
   ],
   providers: [
-    { provide: APP_FILTER, useClass: ProblemFilter },
+    ProblemFilter,
+    { provide: APP_FILTER, useExisting: ProblemFilter },
     {
       provide: ProblemRenderer,
       inject: [ServerConfig],

@@ -24,29 +24,29 @@ export class OpenAiController {
   @Post('chat/completions')
   @RequireScope({ operation: 'chat' })
   chat(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('chat', openExchange(request, reply));
+    return this.serve('chat', openExchange(request, reply));
   }
 
   @Post('completions')
   @RequireScope({ operation: 'completions' })
   completions(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('completions', openExchange(request, reply));
+    return this.serve('completions', openExchange(request, reply));
   }
 
   @Post('embeddings')
   @RequireScope({ operation: 'embeddings' })
   embeddings(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('embeddings', openExchange(request, reply));
+    return this.serve('embeddings', openExchange(request, reply));
   }
 
   @Post('rerank')
   @RequireScope({ operation: 'rerank' })
   rerank(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.#serve('rerank', openExchange(request, reply));
+    return this.serve('rerank', openExchange(request, reply));
   }
 
   /** The whole line of a request. */
-  async #serve(operation: Operation, exchange: Exchange): Promise<void> {
+  async serve(operation: Operation, exchange: Exchange): Promise<void> {
     const { path, maxBodyBytes, timeouts } = this.table.operation(operation);
     exchange.asks('openai', operation);
     const bytes = await exchange.readJson(maxBodyBytes);

@@ -2,7 +2,7 @@ import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
 import { ClientGone } from '../proxy/client-gone.js';
-import { exchangeOf } from '../proxy/exchange.js';
+import { exchangeOf, type Exchange } from '../proxy/exchange.js';
 import { nameRoute } from '../proxy/open-exchange.js';
 import { ProblemRenderer } from './problem-renderer.js';
 
@@ -19,6 +19,11 @@ export class ProblemFilter implements ExceptionFilter {
     const exchange = exchangeOf(request.raw);
     // Whom the guard turns away has reached no handler yet.
     nameRoute(exchange.record, request);
+    this.answer(error, exchange);
+  }
+
+  /** Answers what has gone wrong with an exchange, however it got here. */
+  answer(error: unknown, exchange: Exchange): void {
     if (error instanceof ClientGone) return;
     const problem = problemOf(error);
     exchange.record.problem = problem.code;

@@ -27,10 +27,13 @@ export class ResponsesController {
     private readonly problems: ProblemRenderer,
   ) {}
 
-  /** The whole line of a request. */
   @Post()
-  async create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const exchange = openExchange(request, reply);
+  create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.serve(openExchange(request, reply));
+  }
+
+  /** The whole line of a request. */
+  async serve(exchange: Exchange): Promise<void> {
     const { path, maxBodyBytes, timeouts } = this.table.operation('chat');
     exchange.asks('responses', 'chat');
     const prepared = prepareResponse(await exchange.readJson(maxBodyBytes), this.table);

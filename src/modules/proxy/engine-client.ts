@@ -24,6 +24,7 @@ const SOCKET_LIFE_MS = 30_000;
 const MAX_RESPONSE_HEAD_BYTES = 64 * 1024;
 /** A body that is larger is written in pieces of this: no system takes it at once from an engine that does not read. */
 const PIECE_BYTES = 512 * 1024;
+const NO_FIELDS: readonly string[] = [];
 
 /**
  * The sockets to every upstream. Nothing of undici's own timeouts, redirects, retries or proxies is left in force:
@@ -32,6 +33,8 @@ const PIECE_BYTES = 512 * 1024;
 export class EngineClient {
   readonly #pools = new Map<string, Pool>();
   readonly #sockets = new EngineSockets();
+  /** Most requests go where the one before went, and no key has to be made to find that. */
+  #lastUsed: { readonly origin: string; readonly connectMs: number; readonly pool: Pool } | undefined;
 
   constructor(private readonly credentials: UpstreamCredentials) {}
 
@@ -40,15 +43,13 @@ export class EngineClient {
    * `onResponseEnd` and `onResponseError`.
    */
   dispatch({ upstream, timeouts, endpoint }: Target, call: EngineCall, handler: EngineHandler): void {
-    const authorization = this.credentials.authorization(upstream.name);
     const { headers, body } = bodyOf(call);
-    if (endpoint !== undefined && !endpoint.origin.endsWith(endpoint.authority))
-      headers.push('host', endpoint.authority);
+    const own = this.#ownFields(upstream.name, endpoint);
     this.#pool(upstream, endpoint?.origin ?? new URL(upstream.url).origin, timeouts.connectMs).dispatch(
       {
         path: call.path,
         method: call.method,
-        headers: authorization === undefined ? headers : [...headers, 'authorization', authorization],
+        headers: [...headers, ...own],
         body,
         headersTimeout: timeouts.readMs,
         bodyTimeout: timeouts.readMs,
@@ -62,10 +63,20 @@ export class EngineClient {
     const pools = [...this.#pools.values()];
     this.#pools.clear();
     this.#sockets.end();
+    this.#lastUsed = undefined;
     await Promise.all(pools.map((pool) => pool.destroy(reason)));
   }
 
+  #ownFields(upstream: string, endpoint: Target['endpoint']): readonly string[] {
+    const authorization = this.credentials.authorization(upstream);
+    const own = authorization === undefined ? NO_FIELDS : ['authorization', authorization];
+    if (endpoint === undefined || endpoint.origin.endsWith(endpoint.authority)) return own;
+    return ['host', endpoint.authority, ...own];
+  }
+
   #pool(upstream: UpstreamConfig, origin: string, connectMs: number): Pool {
+    const used = this.#lastUsed;
+    if (used?.origin === origin && used.connectMs === connectMs) return used.pool;
     const key = `${origin} ${connectMs}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
@@ -73,6 +84,7 @@ export class EngineClient {
       pool = openPool(upstream, origin, this.#sockets.connector(connectMs));
       this.#pools.set(key, pool);
     }
+    this.#lastUsed = { origin, connectMs, pool };
     return pool;
   }
 
@@ -82,6 +94,7 @@ export class EngineClient {
       const { connected, pending, queued, running } = pool.stats;
       if (connected + pending + queued + running > 0) continue;
       this.#pools.delete(key);
+      this.#lastUsed = undefined;
       void pool.destroy();
     }
   }
@@ -91,8 +104,8 @@ export class EngineClient {
  * undici takes a request for sent once it has handed its body to the socket. In pieces it knows better, and drops the
  * connection of an engine that answers before it has read everything, instead of using it again.
  */
-function bodyOf({ headers, body }: EngineCall): { headers: string[]; body: Uint8Array | Readable | null } {
-  if (body === undefined || body.length <= PIECE_BYTES) return { headers: [...headers], body: body ?? null };
+function bodyOf({ headers, body }: EngineCall): { headers: readonly string[]; body: Uint8Array | Readable | null } {
+  if (body === undefined || body.length <= PIECE_BYTES) return { headers, body: body ?? null };
   return { headers: [...headers, 'content-length', String(body.length)], body: Readable.from(inPieces(body)) };
 }
 

@@ -11,7 +11,7 @@ import { ClientGone } from './client-gone.js';
 import { requireJson } from './core/body-checks.js';
 import { engineRequestHeaders } from './core/headers.js';
 import type { Beating, Heartbeats } from './heartbeats.js';
-import { readBody, type BodyLimits } from './read-body.js';
+import { bodyAtHand, readBody, type BodyLimits, type HeldBody } from './read-body.js';
 import { isAnthropicTarget } from './request-head.js';
 
 /** How long a refused upload may go on after its answer was written, so that the client gets to read it. */
@@ -37,6 +37,8 @@ export class Exchange implements Beating {
   #gone = false;
   #answered = false;
   #heldBytes = 0;
+  /** Nothing more of the body is to come, though Node may not have seen its end yet. */
+  #uploaded = false;
   #abort: AbortController | undefined;
   #onLeave: (() => void) | undefined;
   #parked: Rendering | undefined;
@@ -110,15 +112,22 @@ export class Exchange implements Beating {
   /** The whole body, within the cap. Rejects with a GatewayProblem, or ClientGone. */
   async readBody(limitBytes: number): Promise<Buffer> {
     this.record.phase = 'upload';
-    const limits: BodyLimits = { limitBytes, timeoutMs: this.context.bodyTimeoutMs };
+    const { bodyMemory, bodyTimeoutMs: timeoutMs } = this.context;
+    const body =
+      bodyAtHand(this.request, bodyMemory, limitBytes) ?? (await this.#waitForBody({ limitBytes, timeoutMs }));
+    this.#heldBytes = body.heldBytes;
+    this.#uploaded = true;
+    this.record.requestBytes = body.bytes.length;
+    return body.bytes;
+  }
+
+  async #waitForBody(limits: BodyLimits): Promise<HeldBody> {
     const askedAt = this.clock.now();
     const reading = readBody(this.request, this.context.bodyMemory, limits, this.clock);
     if (this.request.headers.expect !== undefined && this.request.httpVersion === '1.1') this.response.writeContinue();
     const body = await reading;
-    this.#heldBytes = body.heldBytes;
-    this.record.requestBytes = body.bytes.length;
     this.record.uploadMs = this.clock.now() - askedAt;
-    return body.bytes;
+    return body;
   }
 
   /** What is asked, and in which dialect. */
@@ -197,14 +206,15 @@ export class Exchange implements Beating {
   /** Writes a complete response; the connection closes behind it where what is left on it cannot be read. */
   sendWhole(whole: WholeResponse, problem?: GatewayProblem): void {
     if (this.#gone || this.started) return;
-    const closing = problem?.options.closeConnection === true || !this.request.complete;
+    const uploaded = this.#uploaded || this.request.complete;
+    const closing = problem?.options.closeConnection === true || !uploaded;
     const headers = this.#withOwnFields(whole.headers);
     headers.push('content-length', String(whole.body.length));
     if (closing || this.context.closing) this.response.shouldKeepAlive = false;
     this.record.status = whole.status;
     this.record.responseBytes += whole.body.length;
     this.response.writeHead(whole.status, headers);
-    if (closing && !this.request.complete) this.#linger(whole.body);
+    if (!uploaded) this.#linger(whole.body);
     else this.response.end(whole.body);
     this.watchLastBytes(this.context.bodyTimeoutMs);
   }

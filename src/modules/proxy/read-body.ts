@@ -56,6 +56,20 @@ export function readBody(
   });
 }
 
+/**
+ * A body of declared length that has come already, as small ones have that were sent with their head: it is taken
+ * without a listener and without a timer. undefined: it has to be waited for. Throws as `readBody` rejects.
+ */
+export function bodyAtHand(request: IncomingMessage, memory: BodyMemory, limitBytes: number): HeldBody | undefined {
+  const declared = declaredLength(request.headers, limitBytes);
+  if (declared === undefined || declared === 0 || request.readableLength !== declared) return undefined;
+  if (!memory.take(declared)) throw memoryExhausted();
+  const bytes = request.read() as Buffer | null;
+  // Its end is still to be read, or Node would not take the request for consumed.
+  request.resume();
+  return { bytes: bytes ?? EMPTY, heldBytes: declared };
+}
+
 /** One body on its way in. */
 class Upload {
   #parts: BodyParts;

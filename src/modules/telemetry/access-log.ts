@@ -19,13 +19,13 @@ export const requestLevel = ({ problem }: RequestRecord): 'info' | 'warn' => (pr
 export function requestLine(record: RequestRecord, timeMs: number, mark = ''): string {
   const { arrivedAt, firstContentAt, problem, principal, usage } = record;
   let line = `{"level":${REQUEST_LEVELS[requestLevel(record)]},"time":${timeMs}${mark}`;
-  line += text('request_id', record.requestId) + text('trace_id', record.traceId);
-  line += text('route', record.route) + text('method', record.method) + text('dialect', record.dialect);
+  line += `,"request_id":"${record.requestId}"` + word('trace_id', record.traceId);
+  line += text('route', record.route) + text('method', record.method) + word('dialect', record.dialect);
   line += text('model', record.model) + text('upstream', record.upstream);
   line += text('tenant', principal?.tenant) + text('band', principal?.band);
-  line += count('status', countedStatus(record)) + text('phase', record.phase);
+  line += count('status', countedStatus(record)) + word('phase', record.phase);
   if (record.clientGone) line += ',"client_gone":true';
-  line += text('outcome', record.upstreamOutcome) + count('queue_ms', record.queuedMs);
+  line += word('outcome', record.upstreamOutcome) + count('queue_ms', record.queuedMs);
   if (firstContentAt !== undefined) line += count('ttft_ms', firstContentAt - arrivedAt);
   line += count('duration_ms', record.endedAt - arrivedAt);
   line += count('request_bytes', record.requestBytes) + count('response_bytes', record.responseBytes);
@@ -43,6 +43,9 @@ function text(name: string, value: string | undefined): string {
   if (value === undefined) return '';
   return PLAIN.test(value) ? `,"${name}":"${value}"` : `,"${name}":${JSON.stringify(value)}`;
 }
+
+/** A value that has nothing to escape: ours, or checked when it came in. */
+const word = (name: string, value: string | undefined): string => (value === undefined ? '' : `,"${name}":"${value}"`);
 
 const count = (name: string, value: number): string => `,"${name}":${Math.round(value)}`;
 

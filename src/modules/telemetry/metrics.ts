@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { reasonOf, type ProblemCode } from '../../common/problem/problems.js';
 import type { Phase, RequestRecord } from '../../common/request-record.js';
+import { LabelTree, type Labels } from './core/label-tree.js';
 import { registerCounter, registerHistogram, type CounterCell, type HistogramCell } from './tallies.js';
 import { showHealth, type UpstreamHealth } from './upstream-health.js';
 
@@ -34,10 +35,18 @@ interface RequestCells {
   readonly overhead: HistogramCell;
 }
 
+interface TokenCells {
+  readonly prompt: CounterCell;
+  readonly cached: CounterCell;
+  readonly completion: CounterCell;
+  readonly reasoning: CounterCell;
+}
+
 /** Every series and label of the gateway, filled from closed records and read from the slots. */
 export class Metrics {
+  readonly #tokenCells = new LabelTree<TokenCells>();
   /** By route, upstream, method and status: all of them come from closed sets. */
-  readonly #cells = new Map<string, RequestCells>();
+  readonly #cells = new LabelTree<RequestCells>();
   readonly #requests;
   readonly #rejected;
   readonly #duration;
@@ -96,21 +105,23 @@ export class Metrics {
 
   #cellsOf(record: RequestRecord): RequestCells {
     const { route, upstream, method } = record;
-    const status = String(countedStatus(record));
-    const key = `${route}\n${upstream}\n${method}\n${status}`;
-    let cells = this.#cells.get(key);
-    if (cells === undefined) {
-      cells = {
-        requests: this.#requests.cell(route, upstream, method, status),
-        duration: this.#duration.cell(route, upstream),
-        requestBytes: this.#requestBytes.cell(route, upstream),
-        responseBytes: this.#responseBytes.cell(route, upstream),
-        overhead: this.#overhead.cell(route),
-      };
-      this.#cells.set(key, cells);
-    }
-    return cells;
+    return this.#cells.get([route, upstream, method, String(countedStatus(record))], this.#newCells);
   }
+
+  readonly #newCells = ([route = '', upstream = '', method = '', status = '']: Labels): RequestCells => ({
+    requests: this.#requests.cell(route, upstream, method, status),
+    duration: this.#duration.cell(route, upstream),
+    requestBytes: this.#requestBytes.cell(route, upstream),
+    responseBytes: this.#responseBytes.cell(route, upstream),
+    overhead: this.#overhead.cell(route),
+  });
+
+  readonly #newTokenCells = ([upstream = '', model = '']: Labels): TokenCells => ({
+    prompt: this.#tokens.cell(upstream, model, 'prompt'),
+    cached: this.#tokens.cell(upstream, model, 'cached'),
+    completion: this.#tokens.cell(upstream, model, 'completion'),
+    reasoning: this.#tokens.cell(upstream, model, 'reasoning'),
+  });
 
   #countUpstream(record: RequestRecord, cells: RequestCells): void {
     const { upstreamOutcome: outcome, upstream, dispatchedAt, upstreamEndedAt, refusedBefore } = record;
@@ -148,10 +159,11 @@ export class Metrics {
     if (record.estimatedPromptTokens !== undefined && usage.promptTokens > 0) {
       this.#estimateRatio.cell(upstream, model).observe(record.estimatedPromptTokens / usage.promptTokens);
     }
-    this.#tokens.cell(upstream, model, 'prompt').add(usage.promptTokens);
-    this.#tokens.cell(upstream, model, 'cached').add(usage.cachedTokens);
-    this.#tokens.cell(upstream, model, 'completion').add(usage.completionTokens);
-    this.#tokens.cell(upstream, model, 'reasoning').add(usage.reasoningTokens);
+    const tokens = this.#tokenCells.get([upstream, model], this.#newTokenCells);
+    tokens.prompt.add(usage.promptTokens);
+    tokens.cached.add(usage.cachedTokens);
+    tokens.completion.add(usage.completionTokens);
+    tokens.reasoning.add(usage.reasoningTokens);
     if (record.firstContentAt === undefined || record.upstreamEndedAt === undefined) return;
     const seconds = (record.upstreamEndedAt - record.firstContentAt) / 1000;
     if (seconds > 0) this.#outputRate.cell(upstream, model).observe(usage.completionTokens / seconds);

@@ -1,8 +1,6 @@
 import type { Registry } from 'prom-client';
+import { LabelTree, type Labels } from './core/label-tree.js';
 import { SERIES, type CounterName, type GaugeName, type HistogramName } from './series.js';
-
-/** Label values of one series, in the order of the label names. */
-export type Labels = readonly string[];
 
 interface Sample {
   readonly metricName?: string;
@@ -16,7 +14,7 @@ interface Sample {
  */
 abstract class Tally<Cell> {
   readonly aggregator = 'sum';
-  readonly #cells = new Map<string, { readonly labels: Labels; readonly cell: Cell }>();
+  readonly #cells = new LabelTree<Cell>();
 
   constructor(
     readonly name: string,
@@ -26,18 +24,12 @@ abstract class Tally<Cell> {
 
   /** The cell of a series, made at its first use. */
   cell(...labels: string[]): Cell {
-    const key = labels.join('\n');
-    let found = this.#cells.get(key);
-    if (found === undefined) {
-      found = { labels, cell: this.newCell() };
-      this.#cells.set(key, found);
-    }
-    return found.cell;
+    return this.#cells.get(labels, this.#newCell);
   }
 
   /** What prom-client's registry asks of a metric when it is read. */
   get(): Promise<object> {
-    const values = [...this.#cells.values()].flatMap(({ labels, cell }) => this.samplesOf(this.#named(labels), cell));
+    const values = this.#cells.all().flatMap(({ labels, value }) => this.samplesOf(this.#named(labels), value));
     return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
   }
 
@@ -48,6 +40,8 @@ abstract class Tally<Cell> {
   abstract readonly type: string;
   protected abstract newCell(): Cell;
   protected abstract samplesOf(labels: Record<string, string>, cell: Cell): Sample[];
+
+  readonly #newCell = (): Cell => this.newCell();
 
   #named(labels: Labels): Record<string, string> {
     return Object.fromEntries(this.labelNames.map((name, i) => [name, labels[i] ?? '']));

@@ -1,5 +1,6 @@
 import { ALONE, grownBy, type AtReading, type ReadingTerms } from './at-reading.js';
 import type { GaugeReading, WorkClass } from './pool-types.js';
+import { Places } from './places.js';
 import { PrefillRate } from './prefill-rate.js';
 
 /** A grant younger than this when a reading was taken may not be in its gauges yet. */
@@ -68,7 +69,7 @@ export class EndpointLedger {
   /** Places of others that the reading shows; undefined: what others had then is not known. */
   #remoteAtReading: number | undefined;
   /** Granted so lately that the reading may not show them. */
-  #unseen = new Set<LeaseEntry>();
+  readonly #unseen = new Places<LeaseEntry>();
   #releasedSince = 0;
   #untold = false;
   #foreignTokens: number[] = [];
@@ -131,7 +132,8 @@ export class EndpointLedger {
       this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
     this.reading = reading;
     const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
-    this.#unseen = new Set([...this.leases].filter(({ grantedAt }) => grantedAt >= visibleUntil));
+    this.#unseen.clear();
+    for (const lease of this.leases) if (lease.grantedAt >= visibleUntil) this.#unseen.add(lease);
     this.#releasedSince = 0;
     this.#untold = terms.untold;
     this.#remoteAtReading = terms.live ? this.#remoteShown() : undefined;
@@ -176,8 +178,7 @@ export class EndpointLedger {
   gaugedPlaces(): number | undefined {
     const { running, waiting } = this.reading ?? {};
     if (running === undefined && waiting === undefined) return undefined;
-    let granted = 0;
-    for (const { places } of this.#unseen) granted += places;
+    const granted = this.#unseen.places;
     return Math.max(0, (running ?? 0) + (waiting ?? 0) + granted - this.#releasedSince - this.#releasedByOthers());
   }
 

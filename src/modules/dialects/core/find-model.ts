@@ -12,7 +12,7 @@ export function findModel(
   forcedModel: string | undefined,
 ): Model {
   const valid = table.modelsFor(operation);
-  const id = forcedModel ?? requireModel(scan, valid);
+  const id = forcedModel ?? requireModel(scan, valid, (name) => table.model(name) !== undefined);
   const model = table.model(id);
   if (model === undefined) throw unknownModel(id, valid);
   if (model.operations.has(operation)) return model;

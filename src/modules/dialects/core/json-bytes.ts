@@ -16,6 +16,12 @@ const OPEN_BRACKET = 0x5b;
 /** How deep a body may nest, its own object counted. */
 export const MAX_DEPTH = 512;
 
+/** A view of a smaller body costs more than reading by words saves. */
+const WORDS_PAY_BYTES = 2048;
+/** A longer string is a text, and left to JSON.parse. */
+const NAME_BYTES = 256;
+const NO_WORDS = new Int32Array(0);
+
 /** 1: a byte that may stand in a string as it is; 0: the quote, the backslash, control characters. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
@@ -52,7 +58,10 @@ export class JsonBytes {
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.length = bytes.byteLength;
     this.lead = bytes.byteOffset & 3;
-    this.words = new Int32Array(bytes.buffer, bytes.byteOffset - this.lead, (this.lead + bytes.byteLength) >> 2);
+    this.words =
+      this.length < WORDS_PAY_BYTES
+        ? NO_WORDS
+        : new Int32Array(bytes.buffer, bytes.byteOffset - this.lead, (this.lead + bytes.byteLength) >> 2);
   }
 
   /**
@@ -65,6 +74,8 @@ export class JsonBytes {
 
   /** The text of the string that stands there, quotes included in the range. */
   text(start: number, end: number): string {
+    if (end - start <= NAME_BYTES && !this.hasEscape(start, end))
+      return this.bytes.toString('utf8', start + 1, end - 1);
     return JSON.parse(this.bytes.toString('utf8', start, end)) as string;
   }
 
@@ -80,9 +91,11 @@ export class JsonBytes {
 
   private saysEscaped(start: number, end: number, ascii: string): boolean {
     if (end - start - 2 > 6 * ascii.length) return false;
-    for (let at = start + 1; at < end - 1; at++) {
-      if (this.byte(at) === BACKSLASH) return this.text(start, end) === ascii;
-    }
+    return this.hasEscape(start, end) && this.text(start, end) === ascii;
+  }
+
+  private hasEscape(start: number, end: number): boolean {
+    for (let at = start + 1; at < end - 1; at++) if (this.byte(at) === BACKSLASH) return true;
     return false;
   }
 

@@ -10,10 +10,15 @@ const LOADED_WORDS = /billing|quota|overloaded|rate.?limit|timeout|server_error/
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * The model that the body names, fit to be looked up. `validModels` are the ids that would be served here.
+ * The model that the body names, fit to be looked up. `validModels` are the ids that would be served here; a name that
+ * is configured is looked at no further.
  * Throws `missing-model`, or `unknown-model` for a text that no id can be.
  */
-export function requireModel(scan: ScannedBody, validModels: readonly string[]): string {
+export function requireModel(
+  scan: ScannedBody,
+  validModels: readonly string[],
+  isConfigured: (id: string) => boolean = () => false,
+): string {
   const member = scan.member('model');
   if (member === undefined) throw missingModel(absence(scan), validModels);
   const { valueStart, valueEnd } = member;
@@ -21,6 +26,7 @@ export function requireModel(scan: ScannedBody, validModels: readonly string[]):
   // An escape takes 6 bytes for at least one: what is longer than this is too long however it is written.
   if (valueEnd - valueStart - 2 > 6 * MAX_MODEL_BYTES) throw refusedModel(TOO_LONG, validModels);
   const model = scan.json.text(valueStart, valueEnd);
+  if (isConfigured(model)) return model;
   const fault = faultOf(model);
   if (fault !== undefined) throw refusedModel(fault, validModels);
   return model;

@@ -8,10 +8,12 @@ const TAIL_BYTES = 4096;
 const OPENING = /^"usage"\s*:\s*(?=\{)/;
 
 /** Finds the usage in a whole answer without building its tree: the last member of that name that is an object. */
-export function usageInBody(body: Buffer): Usage | undefined {
+export function usageInBody(body: Buffer | string): Usage | undefined {
   // A quote inside a JSON string is escaped, so nothing that a model wrote can look like this member.
   for (let at = body.lastIndexOf('"usage"'); at !== -1; at = at === 0 ? -1 : body.lastIndexOf('"usage"', at - 1)) {
-    const text = body.toString('utf8', at, at + LONGEST_USAGE_BYTES);
+    const end = at + LONGEST_USAGE_BYTES;
+    // What is read of it are numbers: how its other characters were decoded makes no difference.
+    const text = typeof body === 'string' ? body.slice(at, end) : body.toString('latin1', at, end);
     const opening = OPENING.exec(text);
     if (opening !== null) return usageFromSource(text.slice(opening[0].length, endOfValue(text, opening[0].length)));
   }

@@ -19,11 +19,21 @@ const EDGE_BYTES = 64;
 const SHORT_BYTES = 16 * 1024;
 const CALLS = /"tool_calls"\s*:(?!\s*(?:null|\[\s*\]))/;
 
+/** A body in the form in which it is searched: one byte, one character, so that places are the same. */
+export type Searched = string | Buffer;
+
+/** One copy to a text is cheaper than a search of the bytes for each name; a long body is not worth the copy. */
+export const searchedOf = (body: Buffer): Searched => (body.length <= SHORT_BYTES ? body.toString('latin1') : body);
+
 /** The error that a 200 hides; undefined where it is an answer. Throws where it is neither. */
-export function errorInAnswer(body: Buffer, operation: Operation): EngineError | undefined {
+export function errorInAnswer(
+  body: Buffer,
+  operation: Operation,
+  searched: Searched = searchedOf(body),
+): EngineError | undefined {
   if (!looksLikeJson(body)) throw unusableAnswer('the answer is no JSON');
   const member = ANSWER_MEMBER[operation];
-  if (isPlainAnswer(body, member)) return undefined;
+  if (isPlainAnswer(searched, member)) return undefined;
   const value = parsedJson(body.toString('utf8').replace(/^\uFEFF/, ''));
   if (value === undefined) throw unusableAnswer('the answer is no JSON');
   const isAnswer = ['choices', 'data', 'results'].some((name) => isObject(value) && Array.isArray(value[name]));
@@ -33,9 +43,14 @@ export function errorInAnswer(body: Buffer, operation: Operation): EngineError |
 }
 
 /** A whole chat answer, mended where its engine is known to fall short; the same buffer where nothing is amiss. */
-export function repairedChat(body: Buffer, quirks: ResponseQuirks, seed: string): Buffer {
-  const mayLackRole = quirks.role && !body.includes('"role"');
-  const mayHaveCalls = quirks.toolCalls && body.includes('"tool_calls"') && CALLS.test(body.toString('latin1'));
+export function repairedChat(
+  body: Buffer,
+  quirks: ResponseQuirks,
+  seed: string,
+  searched: Searched = searchedOf(body),
+): Buffer {
+  const mayLackRole = quirks.role && !searched.includes('"role"');
+  const mayHaveCalls = quirks.toolCalls && searched.includes('"tool_calls"') && CALLS.test(body.toString('latin1'));
   if (!mayLackRole && !mayHaveCalls) return body;
   const source = body.toString('utf8');
   const value = parsedJson(source);
@@ -61,9 +76,7 @@ function repairedChoice(json: string, position: number, choice: unknown, quirks:
 }
 
 /** A quote inside a JSON string is escaped, so nothing that a model wrote can look like these members. */
-function isPlainAnswer(body: Buffer, member: string | undefined): boolean {
-  // One pass over a text is cheaper than a search of the bytes for each name; a long one is not worth the copy.
-  const searched = body.length <= SHORT_BYTES ? body.toString('latin1') : body;
+function isPlainAnswer(searched: Searched, member: string | undefined): boolean {
   if (searched.includes('"error"') || searched.includes('"detail"')) return false;
   return member === undefined || searched.includes(`"${member}"`);
 }
