@@ -13,7 +13,7 @@ const KEPT = new Set([
 ]);
 const LARGEST_BYTES = 200_000;
 /** For pictures there has to be a past to be seen. */
-const LOAD_MS = FOLDER === undefined ? 2_500 : 45_000;
+const LOAD_MS = FOLDER === undefined ? 1_500 : 45_000;
 
 const GROUNDS: Readonly<Record<Scheme, string>> = { light: 'rgb(244, 246, 248)', dark: 'rgb(14, 18, 22)' };
 

@@ -99,7 +99,8 @@ let shownId;
 async function showStory() {
   const wanted = requestIn(location.hash);
   const section = id('story');
-  section.hidden = wanted === undefined;
+  // Until it is there, another one's story is not shown in its place.
+  section.hidden = wanted === undefined || wanted !== shownId;
   if (wanted === undefined) {
     storyIsLive = false;
     shownId = undefined;
@@ -110,6 +111,7 @@ async function showStory() {
   if (found === undefined || requestIn(location.hash) !== wanted) return;
   storyIsLive = found.stories.some(({ live }) => live);
   story.show(found, about?.tests ?? {});
+  section.hidden = false;
   if (shownId === wanted) return;
   shownId = wanted;
   id('request-id').value = wanted;
