@@ -129,7 +129,7 @@ async function allExact(): Promise<void> {
   await eventually(async () => (await degraded()).every((state) => state === 0));
   await delay(1600);
 }
-const told = (index: number): (number | undefined)[] =>
+const told = (index: number): unknown[] =>
   at(index)
     .logs()
     .filter(({ msg }) => String(msg).startsWith('The admission store'))
