@@ -4,7 +4,7 @@ import { bestOf, percentile } from './measure.js';
 import { eventually } from './socket-world.js';
 import type { RunningGateway } from './start-gateway.js';
 
-const QUIET_CLIENTS = 8;
+const QUIET_CLIENTS = 6;
 const TIMES_THE_LOAD = 32;
 const LOOK_MS = 3000;
 const LOOKS = 5;

@@ -40,6 +40,7 @@ export class SharedClaims implements ClaimStore {
     private readonly clock: Clock,
   ) {
     this.#key = `llmgw:slots:{${pool}}`;
+    store.onConnection(() => this.#renew());
     store.onTurn(() => {
       if (store.up) this.#comeBack();
     });
@@ -54,8 +55,12 @@ export class SharedClaims implements ClaimStore {
   release(id: string): void {
     const held = this.#forget(id);
     if (held?.asked !== true) return;
-    if (this.store.up) this.store.post(RELEASE_SCRIPT, this.#key, [id]);
+    if (this.store.up) this.#giveBack(id);
     else this.#parked.push(id);
+  }
+
+  #giveBack(id: string): void {
+    this.store.post(RELEASE_SCRIPT, this.#key, [id], () => this.#parked.push(id));
   }
 
   #forget(id: string): Held | undefined {
@@ -71,8 +76,9 @@ export class SharedClaims implements ClaimStore {
   /** What runs is told before what does not run any more, and both before anything is claimed: calls keep their order. */
   #comeBack(): void {
     this.#renew();
-    for (const id of this.#parked) this.store.post(RELEASE_SCRIPT, this.#key, [id]);
+    const parked = this.#parked;
     this.#parked = [];
+    for (const id of parked) this.#giveBack(id);
   }
 
   async #ask(claim: Claim): Promise<boolean> {

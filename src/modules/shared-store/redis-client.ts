@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Clock } from '../../common/clock.js';
+import type { Clock, Timer } from '../../common/clock.js';
 import { LONGEST_WAIT_MS, Patience } from './patience.js';
 import type { SharedStore, StoreArgument, StoreScript } from './shared-store.js';
 
@@ -31,7 +31,7 @@ return time[1] * 1000 + math.floor(time[2] / 1000)`,
 };
 const PROBE_KEY = 'llmgw:probe';
 
-type Call = readonly [script: StoreScript, key: string, args: readonly StoreArgument[]];
+type Call = readonly [script: StoreScript, key: string, args: readonly StoreArgument[], lost?: () => void];
 type Command = (key: string, ...args: readonly StoreArgument[]) => Promise<unknown>;
 
 /**
@@ -47,10 +47,12 @@ export class RedisClient implements SharedStore {
   readonly #channels = new Map<string, (message: string) => void>();
   readonly #commands = new Map<string, Command>();
   readonly #listeners: (() => void)[] = [];
+  readonly #greeters: (() => void)[] = [];
   #kept: Call[] = [];
   /** The store's clock less ours. */
   #aheadMs = 0;
   #probing = false;
+  #nextProbe: Timer | undefined;
   #closed = false;
 
   constructor(
@@ -65,6 +67,10 @@ export class RedisClient implements SharedStore {
 
   get deadlineMs(): number {
     return Math.floor(this.clock.now() + this.#aheadMs + LONGEST_WAIT_MS);
+  }
+
+  onConnection(listener: () => void): void {
+    this.#greeters.push(listener);
   }
 
   onTurn(listener: () => void): void {
@@ -98,8 +104,10 @@ export class RedisClient implements SharedStore {
       this.#send(script, key, args).then(
         (reply) => {
           patience.answered();
-          if (patience.over) late(reply);
-          else resolve(reply);
+          if (!patience.over) return resolve(reply);
+          late(reply);
+          // It does answer: it may be well again before the next time that it would be asked.
+          this.#probe();
         },
         (error: unknown) => {
           patience.answered();
@@ -116,7 +124,11 @@ export class RedisClient implements SharedStore {
       if (this.#kept.length > KEPT) this.#kept.shift();
       return;
     }
-    this.#send(...call).catch((error: unknown) => this.#failed(error));
+    const [script, key, args, lost] = call;
+    this.#send(script, key, args).catch((error: unknown) => {
+      this.#failed(error);
+      lost?.();
+    });
   }
 
   publish(channel: string, message: string): void {
@@ -169,6 +181,7 @@ export class RedisClient implements SharedStore {
     const kept = this.#kept;
     this.#kept = [];
     for (const call of kept) this.post(...call);
+    for (const listener of this.#greeters) listener();
     this.#probe();
   }
 
@@ -176,12 +189,13 @@ export class RedisClient implements SharedStore {
   #probe(): void {
     if (this.#probing || this.#closed || this.#redis.status !== 'ready') return;
     this.#probing = true;
+    this.#nextProbe?.cancel();
     const askedAt = this.clock.now();
     const patience = new Patience(this.clock, () => this.#tooLate(() => this.#turn(false)));
     const over = (pauseMs: number): void => {
       patience.answered();
       this.#probing = false;
-      this.clock.after(pauseMs, () => this.#probe());
+      this.#nextProbe = this.clock.after(pauseMs, () => this.#probe());
     };
     this.#send(PROBE, PROBE_KEY, []).then(
       (time) => {

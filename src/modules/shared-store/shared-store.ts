@@ -25,12 +25,17 @@ export interface SharedStore {
     args: readonly StoreArgument[],
     late: (reply: unknown) => void,
   ): Promise<unknown>;
-  /** Runs a script whose answer nobody waits for, at most once; while there is no connection it is kept for the next. */
-  post(script: StoreScript, key: string, args: readonly StoreArgument[]): void;
+  /**
+   * Runs a script whose answer nobody waits for, at most once; while there is no connection it is kept for the next.
+   * `lost`: it was sent on a connection that has ended, and may have run or not.
+   */
+  post(script: StoreScript, key: string, args: readonly StoreArgument[], lost?: () => void): void;
   /** Tells everyone who listens on a channel, this process too; lost while there is no connection. */
   publish(channel: string, message: string): void;
   /** Calls back with every message of a channel, from now until the store is closed. */
   subscribe(channel: string, listener: (message: string) => void): void;
+  /** Calls back with every new connection, before anything is asked on it: it may be well only later. */
+  onConnection(listener: () => void): void;
   /** Calls back whenever `up` has changed. */
   onTurn(listener: () => void): void;
   /** Sends what is on its way, and closes the connection. */

@@ -14,7 +14,7 @@ import type { Waiter } from './waiter.js';
 /** How often gateways ask each other. */
 const TOLD_EVERY_MS = 1000;
 /** After the store has gone, so long a gateway keeps to what it had: mostly it is back before that. */
-const KEEPS_MS = 1000;
+const KEEPS_MS = 2500;
 
 /** One pool's side of what it does together with those of other gateways. */
 export class AmongGateways {
