@@ -8,6 +8,7 @@ import type { RequestRecord } from '../../common/request-record.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
+import { drainOf } from './chunk-writer.js';
 import { requireJson } from './core/body-checks.js';
 import { engineRequestHeaders } from './core/headers.js';
 import type { Beating, Heartbeats } from './heartbeats.js';
@@ -180,7 +181,7 @@ export class Exchange implements Beating {
   /** Says that the stream still lives, where that does not land inside an event. */
   beat(asEvent: boolean): void {
     const { response } = this;
-    if (this.#gone || response.writableEnded || response.writableNeedDrain) return;
+    if (this.#gone || response.writableEnded || drainOf(response).writableNeedDrain) return;
     const bytes = this.#parked?.heartbeat(asEvent);
     if (this.#parked === undefined || bytes === undefined) return;
     if (!this.started) this.writeHead(this.#parked.head());

@@ -4,10 +4,10 @@ import type { EngineCall } from '../../common/canonical/engine-call.js';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
 import type { EngineHeaders, Rendering, WholeResponse } from '../../common/rendering.js';
-import type { UpstreamOutcome } from '../../common/request-record.js';
 import { charge } from './charge.js';
+import { ChunkWriter, drainOf, isFollowed } from './chunk-writer.js';
 import { ClientGone } from './client-gone.js';
-import { upstreamFailure } from './core/upstream-problem.js';
+import { outcomeOf, upstreamFailure } from './core/upstream-problem.js';
 import type { Slot } from '../admission/slot.js';
 import type { EngineClient, EngineController, EngineHandler, Target } from './engine-client.js';
 import type { Exchange } from './exchange.js';
@@ -75,6 +75,7 @@ class Passage implements EngineHandler {
   #stall: Timer | undefined;
   #life: Timer | undefined;
   readonly #response: ServerResponse;
+  readonly #writer: ChunkWriter;
   readonly #drained = (): void => this.#resume();
 
   private readonly exchange: Exchange;
@@ -89,6 +90,7 @@ class Passage implements EngineHandler {
     this.exchange = crossing.exchange;
     this.rendering = crossing.rendering;
     this.#response = this.exchange.response;
+    this.#writer = new ChunkWriter(this.#response);
   }
 
   private get timeouts(): TimeoutsConfig {
@@ -133,7 +135,7 @@ class Passage implements EngineHandler {
     if (this.#settled) return;
     try {
       if (this.#mode === 'whole') this.#hold(chunk);
-      else this.#write(this.rendering.push(chunk));
+      else this.#write(this.rendering.push(chunk), isFollowed(chunk));
     } catch (error) {
       this.#refuse(controller, problemFrom(error));
     }
@@ -171,7 +173,7 @@ class Passage implements EngineHandler {
     this.#mode = 'stream';
     const held = this.#heldBody();
     this.#openStream();
-    this.#write(this.rendering.push(held));
+    this.#write(this.rendering.push(held), true);
   }
 
   #heldBody(): Buffer {
@@ -181,7 +183,7 @@ class Passage implements EngineHandler {
     return body;
   }
 
-  #write(bytes: Uint8Array): void {
+  #write(bytes: Uint8Array, more: boolean): void {
     if (bytes.length === 0) return;
     const { record } = this.exchange;
     this.#wrote = true;
@@ -190,13 +192,13 @@ class Passage implements EngineHandler {
       record.firstContentAt = this.exchange.clock.now();
       this.crossing.slot.firstToken();
     }
-    if (!this.#response.write(bytes)) this.#pause();
+    if (!this.#writer.write(bytes, more)) this.#pause();
   }
 
   #pause(): void {
     if (this.#stall !== undefined) return;
     this.#controller?.pause();
-    this.#response.once('drain', this.#drained);
+    drainOf(this.#response).once('drain', this.#drained);
     this.#stall = this.exchange.clock.after(this.timeouts.writeMs, () => this.#response.destroy());
   }
 
@@ -271,7 +273,7 @@ class Passage implements EngineHandler {
     this.#settled = true;
     const { exchange } = this;
     exchange.onLeave(undefined);
-    this.#response.removeListener('drain', this.#drained);
+    drainOf(this.#response).removeListener('drain', this.#drained);
     this.#stall?.cancel();
     this.#life?.cancel();
     exchange.record.upstreamEndedAt = exchange.clock.now();
@@ -286,9 +288,4 @@ class Passage implements EngineHandler {
     exchange.watchLastBytes(this.timeouts.writeMs);
     this.resolve();
   }
-}
-
-function outcomeOf(status: number): UpstreamOutcome {
-  if (status >= 500) return 'server_error';
-  return status >= 400 ? 'client_error' : 'ok';
 }

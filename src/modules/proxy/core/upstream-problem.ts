@@ -53,3 +53,9 @@ const noSocket = (cause: unknown): GatewayProblem =>
     retryAfterSeconds: NO_SOCKET_RETRY_SECONDS,
     cause,
   });
+
+/** How a call has gone whose answer has this status. */
+export function outcomeOf(status: number): UpstreamOutcome {
+  if (status >= 500) return 'server_error';
+  return status >= 400 ? 'client_error' : 'ok';
+}
