@@ -8,6 +8,8 @@ import { cpuMicros } from './processors.mjs';
 export const warmScale = (scale) => Math.sqrt(scale);
 /** No slice is so short that nothing happens in it. */
 const SHORTEST_SECONDS = 0.1;
+/** What a request costs is spread over the chunks of its stream: with fewer it would be most of what they cost. */
+const FEWEST_CHUNKS = 25;
 
 /**
  * Measures a mode on targets that are up: they are warmed, then slices of load go round them.
@@ -48,7 +50,7 @@ function roundText(cells, round) {
 
 function orderIn(mode, cell, { requests, chunks, seconds }, { token, scale }) {
   const order = orderOf(mode, cell, token);
-  if (chunks !== undefined) return { ...order, chunks: Math.ceil(chunks * scale) };
+  if (chunks !== undefined) return { ...order, chunks: Math.max(Math.ceil(chunks * scale), FEWEST_CHUNKS) };
   return { ...order, requests: Math.ceil(requests * scale), seconds: Math.max(seconds * scale, SHORTEST_SECONDS) };
 }
 
