@@ -42,7 +42,11 @@ it('measures the gateway beside the bare relay, in each kind of mode that compar
     const { modes } = parseJson(readFileSync(out, 'utf8')) as { modes: Record<string, { starts: object[] }> };
     const [ratio, none] = [expect.any(Number), expect.any(Array)];
     const measured = { cpuMicros: [ratio], p50Micros: none, p99Micros: none };
-    for (const mode of COMPARED) expect([mode, modes[mode]?.starts[0]]).toEqual([mode, expect.objectContaining({ bare: measured, gateway: measured })]); // prettier-ignore
+    for (const mode of COMPARED)
+      expect([mode, modes[mode]?.starts[0]]).toEqual([
+        mode,
+        expect.objectContaining({ bare: measured, gateway: measured }),
+      ]);
     expect(modes['rejected']?.starts[0]).toMatchObject({ 'queue full': measured, 'no token': measured });
   } finally {
     rmSync(folder, { recursive: true });

@@ -57,7 +57,10 @@ function orderIn(mode, cell, { requests, chunks, seconds }, { token, scale }) {
 async function takeSlice(mode, cell, run) {
   const { pids } = cell.target;
   const before = cpuMicros(pids);
-  const { units, errors, latencyMicros, delayMicros } = await run.load.run(mode.kind, orderIn(mode, cell, mode.slice, run)); // prettier-ignore
+  const { units, errors, latencyMicros, delayMicros } = await run.load.run(
+    mode.kind,
+    orderIn(mode, cell, mode.slice, run),
+  );
   const spent = cpuMicros(pids) - before;
   if (errors > 0 || units === 0) throw new Error(`${cell.column}: ${errors} failed, ${units} did not`);
   const { p50, p99 } = latencyMicros ?? delayMicros;
