@@ -26,7 +26,13 @@ const SSE_HEADERS = { 'content-type': 'text/event-stream' };
 const choice = (more) => ({ index: 0, logprobs: null, finish_reason: null, ...more });
 const answer = (object, choices) =>
   JSON.stringify({ id: 'chatcmpl-71', object, created: 1760000000, model: 'demo-chat', choices });
-const WHOLE = [Buffer.from(answer('chat.completion', [choice({ message: { role: 'assistant', content: 'word '.repeat(65) }, finish_reason: 'stop' })]))]; // prettier-ignore
+const WHOLE = [
+  Buffer.from(
+    answer('chat.completion', [
+      choice({ message: { role: 'assistant', content: 'word '.repeat(65) }, finish_reason: 'stop' }),
+    ]),
+  ),
+];
 const event = (more) => Buffer.from(`data: ${answer('chat.completion.chunk', [choice(more)])}\n\n`);
 const STREAM = [
   ...new Array(CHUNKS - 2).fill(event({ delta: { content: ' winds' } })),
@@ -123,7 +129,9 @@ async function compare(label, calls, units, ways) {
     }
   }
   const [own, byHand] = best;
-  console.log(`${label.padEnd(28)} relayed ${own.toFixed(2).padStart(7)} µs   by hand ${byHand.toFixed(2).padStart(7)} µs   ${(own / byHand).toFixed(2)}`); // prettier-ignore
+  console.log(
+    `${label.padEnd(28)} relayed ${own.toFixed(2).padStart(7)} µs   by hand ${byHand.toFixed(2).padStart(7)} µs   ${(own / byHand).toFixed(2)}`,
+  );
 }
 
 const wholeRelay = new Relay(engineThatAnswers(JSON_HEADERS, WHOLE));

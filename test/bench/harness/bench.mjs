@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Children } from './children.mjs';
 import { compareMode } from './compare.mjs';
-import { startIssuer } from './issuer.mjs';
-import { LoadGenerator } from './load-generator.mjs';
 import { conditionsOf } from './conditions.mjs';
 import { measureGrowth } from './growth.mjs';
+import { startIssuer } from './issuer.mjs';
 import { measureLeaving } from './leaving.mjs';
+import { LoadGenerator } from './load-generator.mjs';
 import { measureParked } from './memory.mjs';
 import { COMPARISONS } from './modes.mjs';
 import { lackingTargets, startEngine, startTarget } from './targets.mjs';
@@ -107,8 +107,9 @@ export class Bench {
 
   /** Out of the way of what is measured. */
   #pinItself() {
-    if (this.#children.apart)
-      execFileSync('taskset', ['-a', '-p', '-c', String(this.#children.processors.load), String(process.pid)], { stdio: 'ignore' }); // prettier-ignore
+    const { apart, processors } = this.#children;
+    if (!apart) return;
+    execFileSync('taskset', ['-a', '-p', '-c', String(processors.load), String(process.pid)], { stdio: 'ignore' });
   }
 
   #progress = (text) => {

@@ -41,24 +41,22 @@ class Child {
 /** All that the bench has started. Each is ended by its id, whatever ends the bench. */
 export class Children {
   #children = new Set();
-  /** They are being ended: what fails from now on fails for that. */
-  ending = false;
+  #ending = false;
+  #pinned = spawnSync('taskset', ['--version']).status === 0;
+  processors = chooseProcessors();
 
   constructor() {
-    this.processors = chooseProcessors();
-    this.#pinned = spawnSync('taskset', ['--version']).status === 0;
     process.once('exit', () => this.#killAll());
   }
-
-  #pinned;
 
   /** Whether what is measured has a processor that nothing else of the bench runs on. */
   get apart() {
     return this.#pinned && this.processors.load !== this.processors.target;
   }
 
-  /** `processor`: load or target. `stdio`: of the output, and whether there is an IPC channel. */
+  /** `processor`: load or target. `output`: where its standard output goes. `channel`: there is an IPC channel to it. */
   start(name, command, { processor, env = {}, cwd, output = 'ignore', channel = false }) {
+    if (this.#ending) throw new Error(`${name} is not started any more: all is being ended`);
     const pinned = this.#pinned ? ['taskset', '-c', String(this.processors[processor]), ...command] : command;
     const [program, ...args] = pinned;
     const stdio = ['ignore', output, 'pipe', ...(channel ? ['ipc'] : [])];
@@ -81,7 +79,7 @@ export class Children {
   }
 
   async stopAll() {
-    this.ending = true;
+    this.#ending = true;
     await Promise.all([...this.#children].map((child) => this.stop(child)));
   }
 

@@ -8,6 +8,8 @@ import { cpuMicros } from './processors.mjs';
 export const warmScale = (scale) => Math.sqrt(scale);
 /** No slice is so short that nothing happens in it. */
 const SHORTEST_SECONDS = 0.1;
+/** What a request costs is spread over the chunks of its stream: with fewer it would be most of what they cost. */
+const FEWEST_CHUNKS = 25;
 
 /**
  * Measures a mode on targets that are up: they are warmed, then slices of load go round them.
@@ -48,14 +50,17 @@ function roundText(cells, round) {
 
 function orderIn(mode, cell, { requests, chunks, seconds }, { token, scale }) {
   const order = orderOf(mode, cell, token);
-  if (chunks !== undefined) return { ...order, chunks: Math.ceil(chunks * scale) };
+  if (chunks !== undefined) return { ...order, chunks: Math.max(Math.ceil(chunks * scale), FEWEST_CHUNKS) };
   return { ...order, requests: Math.ceil(requests * scale), seconds: Math.max(seconds * scale, SHORTEST_SECONDS) };
 }
 
 async function takeSlice(mode, cell, run) {
   const { pids } = cell.target;
   const before = cpuMicros(pids);
-  const { units, errors, latencyMicros, delayMicros } = await run.load.run(mode.kind, orderIn(mode, cell, mode.slice, run)); // prettier-ignore
+  const { units, errors, latencyMicros, delayMicros } = await run.load.run(
+    mode.kind,
+    orderIn(mode, cell, mode.slice, run),
+  );
   const spent = cpuMicros(pids) - before;
   if (errors > 0 || units === 0) throw new Error(`${cell.column}: ${errors} failed, ${units} did not`);
   const { p50, p99 } = latencyMicros ?? delayMicros;

@@ -12,7 +12,13 @@ export async function measureLeaving(targets, { load, token, engine, progress })
   for (const [name, target] of targets) {
     found[name] = {};
     for (const [kind, delayMs] of Object.entries(KINDS)) {
-      const order = { to: target.to(token), enginePort: engine.port, connections: STREAMS, delayMs, patienceMs: PATIENCE_MS }; // prettier-ignore
+      const order = {
+        to: target.to(token),
+        enginePort: engine.port,
+        connections: STREAMS,
+        delayMs,
+        patienceMs: PATIENCE_MS,
+      };
       const { opened, noticed, delayMicros } = await load.run('leave', order);
       const { p50, p99 } = noticed > 0 ? delayMicros : {};
       found[name][kind] = { opened, noticed, p50Micros: recorded(p50), p99Micros: recorded(p99) };

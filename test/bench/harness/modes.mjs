@@ -34,7 +34,7 @@ export const COMPARISONS = {
     kind: 'stream',
     order: { connections: 64, delayMs: 10 },
     warm: { chunks: 200 },
-    slice: { chunks: 60 },
+    slice: { chunks: 80 },
     cells: asked(['direct', ...ALL]),
   },
   messages: {
@@ -42,7 +42,7 @@ export const COMPARISONS = {
     kind: 'stream',
     order: { connections: 64, delayMs: 10 },
     warm: { chunks: 200 },
-    slice: { chunks: 60 },
+    slice: { chunks: 80 },
     cells: [
       ...asked(['bare', 'dispatch']),
       { column: 'gateway', target: 'gateway', dialect: 'anthropic' },

@@ -24,7 +24,9 @@ export function processTree(root) {
 }
 
 function childrenOf(pid) {
-  return tasksOf(pid).flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number)); // prettier-ignore
+  return tasksOf(pid).flatMap((task) =>
+    read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
+  );
 }
 
 /** Microseconds of processor, to the nanosecond: of the threads that live, so take the difference over a short time. */

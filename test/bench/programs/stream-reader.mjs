@@ -8,7 +8,6 @@ const TOKEN = { openai: STAMP, anthropic: '"text_delta"' };
 /** A stream on a connection of its own: counts its tokens, and measures how long each was on its way. */
 export class StreamReader {
   tokens = 0;
-  reads = 0;
   /** Microseconds from the engine's write; only where its stamp is handed on. */
   delays = [];
   #carry = '';
@@ -52,7 +51,6 @@ export class StreamReader {
 
   #take(bytes) {
     const now = nowMicros();
-    this.reads += 1;
     const events = (this.#carry + bytes.latin1Slice()).split('\n\n');
     this.#carry = events.pop();
     for (const event of events) {

@@ -36,8 +36,8 @@ function summaryCell(row, cell, detailed) {
 export function detailTables(modes) {
   return Object.entries(modes)
     .map(([name, found]) =>
-      [`### ${name}: ${titleOf(name)}`, conditionsText(found), detailTable(name, found)].join('\n\n'),
-    ) // prettier-ignore
+      [`### ${name}: ${titleOf(name)}`, conditionsText(name, found), detailTable(name, found)].join('\n\n'),
+    )
     .join('\n\n');
 }
 
@@ -48,10 +48,11 @@ const OTHER_TITLES = {
 };
 const titleOf = (name) => COMPARISONS[name]?.title ?? OTHER_TITLES[name];
 
-const conditionsText = ({ run, starts }) => {
+const conditionsText = (name, { run, starts }) => {
   const { rounds, scale } = run;
   const { day, machine, load, apart } = run.conditions;
-  const times = `${starts.length} ${starts.length === 1 ? 'start' : 'starts'} of ${rounds} rounds`;
+  const ofRounds = name in COMPARISONS ? ` of ${rounds} ${rounds === 1 ? 'round' : 'rounds'}` : '';
+  const times = `${starts.length} ${starts.length === 1 ? 'start' : 'starts'}${ofRounds}`;
   const shortened = scale === 1 ? '' : `, shortened to ${scale}`;
   const shared = apart ? '' : '; load and target shared a processor';
   return `${day}, ${times}${shortened}, on ${machine}, load average before ${load}${shared}.`;
@@ -60,7 +61,9 @@ const conditionsText = ({ run, starts }) => {
 /** What ran. */
 export function versionsText(modes) {
   const [{ run }] = Object.values(modes);
-  return Object.entries(run.conditions.versions).map(([name, version]) => `${name} ${version}`).join(', '); // prettier-ignore
+  return Object.entries(run.conditions.versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');
 }
 
 function detailTable(name, found) {
@@ -75,11 +78,21 @@ const all = (starts, column, read) => starts.flatMap((start) => read(start[colum
 function comparisonTable(name, starts) {
   const unit = COMPARISONS[name].kind === 'stream' ? 'delay of a chunk' : 'latency';
   const rows = columnsOf(starts).map((column) => {
-    const costs = starts.map((start) => start[column].cpuMicros.map((value, at) => (value ?? NaN) / start.bare.cpuMicros[at])); // prettier-ignore
+    const costs = starts.map((start) =>
+      start[column].cpuMicros.map((value, at) => (value ?? NaN) / start.bare.cpuMicros[at]),
+    );
     const figure = (key) => show(median(all(starts, column, (one) => one[key])));
     const ratios = costs.flat();
     const ofStarts = costs.map((some) => show(median(some))).join(', ');
-    return [column, figure('cpuMicros'), show(median(ratios)), middle(ratios), ofStarts, figure('p50Micros'), figure('p99Micros')]; // prettier-ignore
+    return [
+      column,
+      figure('cpuMicros'),
+      show(median(ratios)),
+      middle(ratios),
+      ofStarts,
+      figure('p50Micros'),
+      figure('p99Micros'),
+    ];
   });
   const head = ['', 'CPU µs', 'ratio to bare', 'middle half', 'of each start', `p50 µs, ${unit}`, 'p99 µs'];
   return table(head, rows);
@@ -102,7 +115,13 @@ function parkedTable(starts) {
     const figure = (key) => all(starts, column, (one) => one[key]);
     const each = all(starts, column, (one) => ((one.heldMebibytes - one.idleMebibytes) * 1024) / one.streams);
     const range = rangeText(quantile(each, 0), quantile(each, 1));
-    return [column, show(median(figure('idleMebibytes'))), show(median(figure('heldMebibytes'))), show(median(each)), range]; // prettier-ignore
+    return [
+      column,
+      show(median(figure('idleMebibytes'))),
+      show(median(figure('heldMebibytes'))),
+      show(median(each)),
+      range,
+    ];
   });
   return table(['', 'MiB, warm and idle', 'MiB, with the streams', 'KiB a stream', 'least–most'], rows);
 }
@@ -112,7 +131,11 @@ function growthTable(starts) {
     ['chunks', 'aborts'].map((what) => {
       const [{ warmMebibytes, [what]: readings }] = starts.map((start) => start[column]);
       const label = what === 'chunks' ? 'chunks' : 'streams left';
-      return [`${column}, ${readings.at(-1).done} ${label}`, show(warmMebibytes), ...readings.map(({ mebibytes }) => show(mebibytes))]; // prettier-ignore
+      return [
+        `${column}, ${readings.at(-1).done} ${label}`,
+        show(warmMebibytes),
+        ...readings.map(({ mebibytes }) => show(mebibytes)),
+      ];
     }),
   );
   return table(['MiB', 'before all', ...Array.from({ length: 10 }, (_, at) => `${at + 1}0 %`)], rows);

@@ -25,7 +25,7 @@ export function writeReport(modes, root = ROOT) {
 /** JSON with a line for each start: what changes shows in a diff, and a page is not one number long. */
 export function figuresText(modes) {
   const ofMode = ([name, { run, starts }]) =>
-    `${JSON.stringify(name)}: { "run": ${JSON.stringify(run)}, "starts": [\n${starts.map((start) => JSON.stringify(start)).join(',\n')}\n] }`; // prettier-ignore
+    `${JSON.stringify(name)}: { "run": ${JSON.stringify(run)}, "starts": [\n${starts.map((start) => JSON.stringify(start)).join(',\n')}\n] }`;
   return `{ "modes": {\n${Object.entries(modes).map(ofMode).join(',\n')}\n} }\n`;
 }
 
