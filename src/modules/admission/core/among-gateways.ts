@@ -1,4 +1,5 @@
 import type { ReadingTerms } from './at-reading.js';
+import type { LeaseEntry } from './endpoint-ledger.js';
 import { LostStoreShare } from './lost-store-share.js';
 import { OwnLedger } from './own-ledger.js';
 import { PeerLedgers, type MergeInto } from './peer-ledgers.js';
@@ -15,6 +16,7 @@ import type { Waiter } from './waiter.js';
 const TOLD_EVERY_MS = 1000;
 /** After the store has gone, so long a gateway keeps to what it had: mostly it is back before that. */
 const KEEPS_MS = 2500;
+const NONE: ReadonlySet<LeaseEntry> = new Set();
 
 /** One pool's side of what it does together with those of other gateways. */
 export class AmongGateways {
@@ -100,9 +102,10 @@ export class AmongGateways {
     return { turn, live: !untold, untold };
   }
 
-  tell(now: number, kept: KeptClear | undefined): SharedLedger {
+  /** `claimed`: leases that the store has still to confirm. */
+  tell(now: number, kept: KeptClear | undefined, claimed: ReadonlySet<LeaseEntry> = NONE): SharedLedger {
     const { endpoints, bands, activity } = this.pool;
-    return this.#own.tell({ endpoints: endpoints.values(), bands, activity, kept }, now);
+    return this.#own.tell({ endpoints: endpoints.values(), bands, activity, kept, claimed }, now);
   }
 }
 

@@ -74,6 +74,18 @@ function world<S extends ClaimStore>(store: S) {
 }
 
 describe('a claim', () => {
+  it('is told to others once the store has confirmed it, and not before', async () => {
+    const { clock, pool, store, ask } = world(new AskedStore());
+    const told = (): number => pool.shared(clock.now())?.leases.length ?? 0;
+    ask('a');
+    ask('b');
+    expect([pool.inUse, told()]).toEqual([2, 0]);
+    await store.answer(0, true);
+    expect(told()).toBe(1);
+    await store.answer(1, false);
+    expect(told()).toBe(1);
+  });
+
   it('is counted from the decision on, and the request is told when the store has confirmed it', async () => {
     const { pool, store, told, leases, ask } = world(new AskedStore());
     ask('a');

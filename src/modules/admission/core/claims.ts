@@ -1,3 +1,4 @@
+import type { LeaseEntry } from './endpoint-ledger.js';
 import type { Holding } from './held-lease.js';
 import type { Claim, ClaimStore } from './shared-ledger.js';
 import type { Waiter } from './waiter.js';
@@ -22,6 +23,11 @@ export class Claims {
   /** No claim is on its way. */
   get isEmpty(): boolean {
     return this.#asked.size === 0;
+  }
+
+  /** What has been asked for and not been confirmed. */
+  entries(): ReadonlySet<LeaseEntry> {
+    return new Set(Array.from(this.#asked.values(), ({ entry }) => entry));
   }
 
   /** A name that no other claim has, on any gateway. */

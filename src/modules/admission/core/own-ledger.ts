@@ -19,6 +19,8 @@ export interface OwnState {
   readonly bands: readonly FlowQueue<Waiter>[];
   readonly activity: BandActivity;
   readonly kept: KeptClear | undefined;
+  /** Not told: if the store refuses them, others would go on counting places that nobody has. */
+  readonly claimed: ReadonlySet<LeaseEntry>;
 }
 
 /** What this gateway tells others of one pool. */
@@ -46,12 +48,12 @@ export class OwnLedger {
     }
   }
 
-  tell({ endpoints, bands, activity, kept }: OwnState, now: number): SharedLedger {
+  tell({ endpoints, bands, activity, kept, claimed }: OwnState, now: number): SharedLedger {
     const topBandAgoMs = activity.topBandAgoMs(now);
     const longAgoMs = activity.longAgoMs(now);
     return {
       epoch: this.epoch,
-      leases: [...endpoints].flatMap((endpoint) => leasesAt(endpoint, now)),
+      leases: [...endpoints].flatMap((endpoint) => leasesAt(endpoint, claimed, now)),
       service: this.#totals.map((totals) => [...totals].map(([tenant, total]) => [tenant, Math.round(total)] as const)),
       backlog: bands.flatMap((band, index) => backlogOf(band, index, now)),
       ...(kept === undefined ? {} : { kept: keptFrom(kept, now) }),
@@ -61,10 +63,12 @@ export class OwnLedger {
   }
 }
 
-function leasesAt(endpoint: EndpointLedger, now: number): readonly SharedLease[] {
+function leasesAt(endpoint: EndpointLedger, claimed: ReadonlySet<LeaseEntry>, now: number): readonly SharedLease[] {
   // Prefills that show no end are over once they have been looked at late enough.
   endpoint.backlogMs(now);
-  return [...endpoint.leases].filter(({ remote }) => !remote).map((entry) => leaseFrom(entry, endpoint.id, now));
+  return [...endpoint.leases]
+    .filter((entry) => !entry.remote && !claimed.has(entry))
+    .map((entry) => leaseFrom(entry, endpoint.id, now));
 }
 
 /** A lease as others are told of it. */

@@ -96,7 +96,7 @@ export class Pool {
 
   /** What other gateways are to know of this pool; undefined: there are none. */
   shared(now: number): SharedLedger | undefined {
-    return this.#among?.tell(now, this.#judge.reservation.here);
+    return this.#among?.tell(now, this.#judge.reservation.here, this.#claims?.entries());
   }
 
   /** What another gateway has told of its pool; undefined: it has fallen silent. */
