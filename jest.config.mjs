@@ -23,14 +23,15 @@ const common = {
  * else runs two files at a time (see scripts/run-tests.mjs).
  */
 const ALONE = [
-  ...['admission-load', 'budgets-redis', 'capacity', 'client-leaves-at-once', 'endurance', 'engine-trouble', 'exact'],
-  ...['fuzz', 'auth-rotation', 'rolling-restart', 'several-gateways', 'slow-clients', 'soak', 'workers', 'workers-end'],
+  ...['admission-load', 'auth-rotation', 'budgets-redis', 'capacity', 'client-leaves', 'client-leaves-at-once'],
+  ...['endurance', 'engine-trouble', 'exact', 'fuzz', 'rolling-restart', 'several-gateways'],
+  ...['slow-clients', 'soak', 'upstream-faults', 'workers', 'workers-end'],
 ].map((name) => `<rootDir>/test/e2e/${name}.e2e-spec.ts`);
 const LIVE_STORES = '<rootDir>/src/**/*.live.spec.ts';
 
 /** One project a kind of test, so that each can be run alone: npm test -- --selectProjects unit */
 export default {
-  testTimeout: 15_000,
+  testTimeout: 30_000,
   projects: [
     {
       ...common,
