@@ -15,6 +15,8 @@ const asking = (tenant: string, model: string) => ({
   members: (call: number) => ({ model, messages: [{ role: 'user', content: `hello ${String(call)}` }] }),
 });
 
+const servedBy = ({ samples }: Crowd): number => samples.filter(({ whole }) => whole).length;
+
 /**
  * How many times as much a tenant at the first gateway is served as another at the second, who asks 32 times less; or
  * the other way round. The best of a few looks, until one is good enough.
@@ -31,11 +33,11 @@ export async function unfairness(
     ).start();
   const noisy = crowdAt(0, 'noisy', QUIET_CLIENTS * TIMES_THE_LOAD);
   const quiet = crowdAt(1, 'quiet', QUIET_CLIENTS);
-  await eventually(() => quiet.samples.length > QUIET_CLIENTS && noisy.samples.length > QUIET_CLIENTS);
+  await eventually(() => servedBy(quiet) > QUIET_CLIENTS && servedBy(noisy) > QUIET_CLIENTS);
   const best = await bestOf(LOOKS, goodEnough, async () => {
-    const before = [noisy.samples.length, quiet.samples.length] as const;
+    const before = [servedBy(noisy), servedBy(quiet)] as const;
     await delay(LOOK_MS);
-    const both = [noisy.samples.length - before[0], quiet.samples.length - before[1]] as const;
+    const both = [servedBy(noisy) - before[0], servedBy(quiet) - before[1]] as const;
     return Math.max(...both) / Math.min(...both);
   });
   await Promise.all([noisy.stop(), quiet.stop()]);

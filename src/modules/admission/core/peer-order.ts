@@ -1,9 +1,14 @@
 import { LIGHT_SLACK, type FlowQueue } from './flow-queue.js';
 import type { PeerLedgers, RemoteHead } from './peer-ledgers.js';
+import { virtualCost } from './virtual-cost.js';
 import type { Waiter } from './waiter.js';
 
-/** How far behind another gateway's tenant has to be before a place is left to it, in token equivalents. */
+/**
+ * How far behind another gateway's tenant has to be before a place is left to it, in token equivalents; and no more than
+ * so many requests like the one that would leave it.
+ */
 const SLACK = 30_000;
+const SLACK_REQUESTS = 16;
 /** How much longer the same tenant's oldest request has to have waited elsewhere. */
 const OLDER_MS = { live: 10_000, told: 30_000 } as const;
 /** How long a place is left to somebody who does not take it, and how long he is not waited for after that. */
@@ -41,6 +46,7 @@ export class PeerOrder {
     const band = this.bands[waiter.band];
     if (band === undefined) return undefined;
     const counter = band.flowOf(waiter.tenant).counter;
+    const slack = slackOf(waiter);
     return this.peers.heads.find((head) => {
       const { band: index, kind, tenant, wantsPlace } = head.entry;
       if (!wantsPlace || index !== waiter.band || this.#isUnheeded(head, now)) return false;
@@ -48,7 +54,7 @@ export class PeerOrder {
       if (isSmaller) return band.flowOf(tenant).counter - LIGHT_SLACK < counter;
       if (kind !== waiter.kind) return false;
       if (tenant === waiter.tenant) return head.since + olderMs < waiter.since;
-      return band.flowOf(tenant).counter + SLACK < counter;
+      return band.flowOf(tenant).counter + slack < counter;
     });
   }
 
@@ -60,5 +66,8 @@ export class PeerOrder {
     return false;
   }
 }
+
+const slackOf = ({ request: { promptTokens, outputTokens, places } }: Waiter): number =>
+  Math.min(SLACK, SLACK_REQUESTS * virtualCost(promptTokens, outputTokens * places));
 
 const nameOf = ({ entry: { band, kind, tenant } }: RemoteHead): string => `${band}/${kind}/${tenant}`;
