@@ -37,7 +37,11 @@ export class HotLane {
       await admitted;
       await serve(exchange);
     } catch (error) {
+      // By then the rest of a small request has been read, and its connection need not close behind the answer.
+      if (!exchange.request.complete) await nextTurn();
       this.answer(error, exchange);
     }
   }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -16,11 +16,8 @@ const OPEN_BRACKET = 0x5b;
 /** How deep a body may nest, its own object counted. */
 export const MAX_DEPTH = 512;
 
-/** A view of a smaller body costs more than reading by words saves. */
-const WORDS_PAY_BYTES = 2048;
 /** A longer string is a text, and left to JSON.parse. */
 const NAME_BYTES = 256;
-const NO_WORDS = new Int32Array(0);
 
 /** 1: a byte that may stand in a string as it is; 0: the quote, the backslash, control characters. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -58,10 +55,7 @@ export class JsonBytes {
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.length = bytes.byteLength;
     this.lead = bytes.byteOffset & 3;
-    this.words =
-      this.length < WORDS_PAY_BYTES
-        ? NO_WORDS
-        : new Int32Array(bytes.buffer, bytes.byteOffset - this.lead, (this.lead + bytes.byteLength) >> 2);
+    this.words = new Int32Array(bytes.buffer, bytes.byteOffset - this.lead, (this.lead + bytes.byteLength) >> 2);
   }
 
   /**
@@ -189,7 +183,7 @@ export class JsonBytes {
       const byte = this.byte(at);
       if (byte === QUOTE) return at + 1;
       if (byte !== BACKSLASH) throw this.fault(at, 'the rest of a string, with control characters escaped,');
-      at = this.skipPlain(this.endOfEscape(at));
+      at = this.skipPlain(SHORT_ESCAPES[this.byte(at + 1)] === 1 ? at + 2 : this.endOfEscape(at));
     }
   }
 
@@ -197,8 +191,7 @@ export class JsonBytes {
   private skipPlain(start: number): number {
     const { bytes, words, lead, length } = this;
     let at = start;
-    // Short strings end before words pay, so the first bytes are looked at one by one, up to where a word begins.
-    const aligned = Math.min(((start + lead + 11) & ~3) - lead, length);
+    const aligned = Math.min(((start + lead + 3) & ~3) - lead, length);
     while (at < aligned) {
       if (PLAIN[bytes[at] ?? 0] === 0) return at;
       at++;
@@ -209,7 +202,10 @@ export class JsonBytes {
       const four = words[word] ?? 0;
       // The high bit of a byte becomes 1 where the byte is below 0x20 or the quote (left), or the backslash (right);
       // a borrow may set it falsely, but only behind a true one, and bytes from 0x80 up are masked out.
-      if (((((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & ~four & 0x80808080) !== 0) break;
+      const found = ((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101);
+      const marks = found & ~four & 0x80808080;
+      // The lowest mark is the first byte: words are little-endian here, as on all machines that Node runs on.
+      if (marks !== 0) return (word << 2) - lead + ((31 - Math.clz32(marks & -marks)) >> 3);
       word++;
     }
     at = Math.max(at, (word << 2) - lead);
