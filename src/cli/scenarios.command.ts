@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { comparisonTable, detailTable } from '../scenarios/comparison.js';
+import { COMPARED, comparisonTable, detailTable } from '../scenarios/comparison.js';
 import { POLICIES, type Policy } from '../scenarios/policies.js';
 import { renderReport, renderReportChart } from '../scenarios/report.js';
 import { Results } from '../scenarios/results.js';
@@ -41,10 +41,15 @@ function run({ scenarios, policies, settings, worth, folder }: Wanted, out: Prin
   const [controller] = POLICIES.filter(({ id }) => id === 'controller');
   if (folder !== undefined) {
     const results = measureAll(scenarios, policies, settings, out);
-    const alone = measureAll(scenarios, policies, { ...settings, gateways: 1 }, () => undefined);
+    const compared = scenarios.filter(({ id }) => COMPARED.has(id));
+    const unshared = policies.filter(({ shares }) => shares !== true);
+    const alone = measureAll(compared, unshared, { ...settings, gateways: 1 }, () => undefined);
     const table = controller === undefined ? '' : worthTable(controller, scenarios, settings, out);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'scenarios.md'), renderReport({ settings, policies, results, alone, worth: table }));
+    writeFileSync(
+      join(folder, 'scenarios.md'),
+      renderReport({ settings, policies, results, unshared, alone, worth: table }),
+    );
     writeFileSync(join(folder, 'scenarios.svg'), renderReportChart(results, policies));
     out(`wrote ${join(folder, 'scenarios.md')} and ${join(folder, 'scenarios.svg')}`);
   } else if (worth && controller !== undefined) out(worthTable(controller, scenarios, settings, out));

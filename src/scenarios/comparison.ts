@@ -7,6 +7,9 @@ import type { Cell, Results } from './results.js';
 /** The scenarios whose chat the contract has figures for. */
 export const CHAT_SCENARIOS = ['S1', 'S3', 'S5', 'S6'] as const;
 
+/** Those that have a column in the comparison. */
+export const COMPARED: ReadonlySet<string> = new Set([...CHAT_SCENARIOS, 'S2', 'S7']);
+
 const HEAD = ['policy', ...CHAT_SCENARIOS.map((id) => `${id}: chat`), 'S2: platinum p99 / idle', 'S7: Jain'];
 
 const figure = ({ p50, p99, refused = 0 }: ChatFigure): string =>

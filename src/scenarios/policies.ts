@@ -11,6 +11,8 @@ export interface Policy {
   /** As many as the reference figures were taken with; one where a store would make several act as one. */
   readonly gateways: number;
   readonly gate: GateMaker;
+  /** It is about how several gateways share: with one of them it is the controller. */
+  readonly shares?: boolean;
 }
 
 const CONTROLLER = 'this controller';
@@ -22,9 +24,9 @@ export const POLICIES: readonly Policy[] = [
   { id: 'gauges', title: 'gauges alone', gateways: 3, gate: gaugesAlone() },
   { id: 'ledger', title: 'gauges and own ledger', gateways: 3, gate: gaugesAndLedger },
   { id: 'bands', title: 'bands alone', gateways: 3, gate: bandsAlone },
-  { id: 'share', title: `${CONTROLLER}, share only`, gateways: 3, gate: shareOnly() },
-  { id: 'peers', title: `${CONTROLLER}, peers`, gateways: 3, gate: peers() },
-  { id: 'exact', title: `${CONTROLLER}, exact`, gateways: 3, gate: exact() },
+  { id: 'share', title: `${CONTROLLER}, share only`, gateways: 3, gate: shareOnly(), shares: true },
+  { id: 'peers', title: `${CONTROLLER}, peers`, gateways: 3, gate: peers(), shares: true },
+  { id: 'exact', title: `${CONTROLLER}, exact`, gateways: 3, gate: exact(), shares: true },
   { id: 'controller', title: CONTROLLER, gateways: 1, gate: controller() },
   { id: 'strict', title: `${CONTROLLER}, strict reserve`, gateways: 1, gate: controller({ strictReserve: true }) },
 ];

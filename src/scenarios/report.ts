@@ -4,7 +4,7 @@ import { CHAT_SCENARIOS, comparisonTable, detailTable } from './comparison.js';
 import type { Policy } from './policies.js';
 import { REFERENCE } from './reference.js';
 import type { Cell, Results } from './results.js';
-import type { RunSettings } from './run.js';
+import { seedsOf, type RunSettings } from './run.js';
 
 const COLORS = [
   '#9e9e9e',
@@ -58,29 +58,42 @@ export interface ReportParts {
   readonly settings: RunSettings;
   readonly policies: readonly Policy[];
   readonly results: Results;
-  /** The plain gates with one gateway, as the controller has. */
+  /** Those that one gateway can follow, measured with one gateway. */
+  readonly unshared: readonly Policy[];
   readonly alone: Results;
   readonly worth: string;
 }
 
 /** The whole page. */
-export function renderReport({ settings, policies, results, alone, worth }: ReportParts): string {
+export function renderReport({ settings, policies, results, unshared, alone, worth }: ReportParts): string {
   const cells: readonly Cell[] = results.cells;
   return [
     INTRODUCTION,
     COMPARISON,
     comparisonTable(results, policies, true),
     ONE_GATEWAY,
-    comparisonTable(alone, policies, false),
+    comparisonTable(alone, unshared, false),
     BURST,
     ...burstSections(settings.seeds),
     WORTH,
     worth,
     DETAILS,
     detailTable(cells),
-    `Seeds: ${settings.seeds.join(', ')}.`,
+    seedsLine(settings, cells),
     '',
   ].join('\n\n');
+}
+
+function seedsLine(settings: RunSettings, cells: readonly Cell[]): string {
+  const fewer = new Map(
+    cells
+      .map(({ scenario }) => [scenario.id, seedsOf(scenario, settings).length] as const)
+      .filter(([, count]) => count < settings.seeds.length),
+  );
+  const lines = [...fewer].map(
+    ([id, count]) => ` ${id} has so many requests that it is run with the first ${count} only.`,
+  );
+  return `Seeds: ${settings.seeds.join(', ')}.${lines.join('')}`;
 }
 
 /** The chart beside it. */

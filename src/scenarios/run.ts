@@ -32,7 +32,11 @@ export function runOnce(scenario: Scenario, policy: Policy, seed: number, settin
   return world.run(scenario.lengthMs * lengthShare);
 }
 
+/** Those of a scenario. */
+export const seedsOf = ({ mostSeeds }: Scenario, { seeds }: RunSettings): readonly number[] =>
+  seeds.slice(0, mostSeeds);
+
 /** One policy under one load, with every seed. */
 export function runSeeds(scenario: Scenario, policy: Policy, settings: RunSettings): Figures {
-  return figuresOf(settings.seeds.map((seed) => runOnce(scenario, policy, seed, settings)));
+  return figuresOf(seedsOf(scenario, settings).map((seed) => runOnce(scenario, policy, seed, settings)));
 }

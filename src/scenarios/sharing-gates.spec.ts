@@ -40,6 +40,9 @@ describe('three gateways', () => {
     const chat = runSeeds(scenario('S3'), policyOf(name), settings).loads.get('chat');
     expect(chat?.ttftP99).toBeLessThanOrEqual(p99);
     expect(runSeeds(scenario('S7'), policyOf(name), settings).jain).toBeGreaterThanOrEqual(jain);
+    // Requests for four places at once find them, though others take each place as it comes free.
+    const wide = runSeeds(scenario('N1'), policyOf(name), settings).loads.get('wide');
+    expect(wide?.refusedShare).toBe(0);
   });
 });
 
