@@ -22,7 +22,14 @@ import { assembleApp } from './assemble-app.mjs';
 export const IMAGE = {
   user: '65532:65532',
   workingDir: '/app',
-  entrypoint: ['/nodejs/bin/node', '--disable-sigusr1', '--max-old-space-size-percentage=50', '/app/dist/main.js'],
+  entrypoint: [
+    '/nodejs/bin/node',
+    '--disable-sigusr1',
+    '--max-old-space-size-percentage=50',
+    '--max-semi-space-size=6',
+    '--heap-growing-percent=40',
+    '/app/dist/main.js',
+  ],
   command: ['serve'],
   env: { NODE_ENV: 'production' },
 };

@@ -18,6 +18,7 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
   'scan.bench.mjs': ['1 KB chat', '300 KB chat', '5 MB image as base64'],
   'stream-render.bench.mjs': ['push: plain event', 'a rendering, made and begun', 'a rejection, rendered'],
   'tokens.bench.mjs': ['remembered (', 'verified, RS256', 'refused, signature'],
+  'tracing.bench.mjs': ['off, no traceparent', 'on, the spans of a request'],
 };
 
 it('lists every micro-benchmark that there is', () => {

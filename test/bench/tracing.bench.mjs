@@ -2,6 +2,7 @@
 // Run after a build: node test/bench/tracing.bench.mjs
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { scaled } from './scale.mjs';
 
 const dist = resolve(`${import.meta.dirname}/../../dist`);
 const load = (path) => import(pathToFileURL(`${dist}/${path}`).href);
@@ -28,11 +29,12 @@ const record = (sampled) =>
   });
 
 function measure(name, rounds, act) {
-  for (let i = 0; i < 20_000; i += 1) act();
+  const times = scaled(rounds);
+  for (let i = 0; i < scaled(20_000); i += 1) act();
   const before = process.cpuUsage();
-  for (let i = 0; i < rounds; i += 1) act();
+  for (let i = 0; i < times; i += 1) act();
   const { user, system } = process.cpuUsage(before);
-  console.log(`${name.padEnd(42)} ${((user + system) / rounds).toFixed(3)} us`);
+  console.log(`${name.padEnd(42)} ${((user + system) / times).toFixed(3)} us`);
 }
 
 const [sampled, unsampled] = [record(true), record(false)];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { untilHealthy } from './children.mjs';
 import { freePort } from './free-port.mjs';
+import { IMAGE } from '../../../scripts/build-image.mjs';
 import { gatewayConfig } from './gateway-config.mjs';
 import { nginxConfig } from './nginx-config.mjs';
 import { PORTKEY_PROGRAM, portkeyLacking } from './peers.mjs';
@@ -12,6 +13,9 @@ const program = (path) => fileURLToPath(new URL(`../programs/${path}`, import.me
 const GATEWAY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const PRODUCTION = { NODE_ENV: 'production' };
 const DEBIAN_PATH = { PATH: `${process.env.PATH ?? ''}:/usr/sbin` };
+/** As the image starts it, but for the share of a container's memory. */
+const NODE_FLAGS = IMAGE.entrypoint.slice(1, -1).filter((flag) => !flag.startsWith('--max-old-space-size'));
+
 const CHAT = '/v1/chat/completions';
 const MESSAGES = '/llm/v1/messages';
 
@@ -53,7 +57,7 @@ function gatewayCommand(place) {
   const file = join(place.folder, 'gateway.yaml');
   writeFileSync(file, gatewayConfig(place));
   const profiling = place.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${place.profile}`];
-  return [process.execPath, ...profiling, GATEWAY, 'serve', '--config', file];
+  return [process.execPath, ...NODE_FLAGS, ...profiling, GATEWAY, 'serve', '--config', file];
 }
 
 function nginxCommand(place) {
