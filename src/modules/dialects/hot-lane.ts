@@ -9,7 +9,7 @@ export interface LaneRoute {
 
 /**
  * The way of the requests that most requests are: the same guard, handler and filter as the framework's pipeline gives
- * them, called one after the other. The pipeline between them costs a sixth of what relaying a request does.
+ * them, called one after the other. The pipeline between them costs a tenth of what relaying a request does.
  */
 export class HotLane {
   readonly #routes = new Map<string, LaneRoute>();

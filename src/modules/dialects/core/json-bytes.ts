@@ -183,7 +183,7 @@ export class JsonBytes {
       const byte = this.byte(at);
       if (byte === QUOTE) return at + 1;
       if (byte !== BACKSLASH) throw this.fault(at, 'the rest of a string, with control characters escaped,');
-      at = this.skipPlain(SHORT_ESCAPES[this.byte(at + 1)] === 1 ? at + 2 : this.endOfEscape(at));
+      at = this.skipPlain(this.endOfEscape(at));
     }
   }
 
@@ -191,7 +191,8 @@ export class JsonBytes {
   private skipPlain(start: number): number {
     const { bytes, words, lead, length } = this;
     let at = start;
-    const aligned = Math.min(((start + lead + 3) & ~3) - lead, length);
+    // Short strings end before words pay, so the first bytes are looked at one by one, up to where a word begins.
+    const aligned = Math.min(((start + lead + 11) & ~3) - lead, length);
     while (at < aligned) {
       if (PLAIN[bytes[at] ?? 0] === 0) return at;
       at++;
@@ -202,10 +203,7 @@ export class JsonBytes {
       const four = words[word] ?? 0;
       // The high bit of a byte becomes 1 where the byte is below 0x20 or the quote (left), or the backslash (right);
       // a borrow may set it falsely, but only behind a true one, and bytes from 0x80 up are masked out.
-      const found = ((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101);
-      const marks = found & ~four & 0x80808080;
-      // The lowest mark is the first byte: words are little-endian here, as on all machines that Node runs on.
-      if (marks !== 0) return (word << 2) - lead + ((31 - Math.clz32(marks & -marks)) >> 3);
+      if (((((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & ~four & 0x80808080) !== 0) break;
       word++;
     }
     at = Math.max(at, (word << 2) - lead);
