@@ -87,12 +87,10 @@ export function renderReport({ settings, policies, results, unshared, alone, wor
 function seedsLine(settings: RunSettings, cells: readonly Cell[]): string {
   const fewer = new Map(
     cells
-      .map(({ scenario }) => [scenario.id, seedsOf(scenario, settings).length] as const)
-      .filter(([, count]) => count < settings.seeds.length),
+      .map(({ scenario }) => [scenario.id, seedsOf(scenario, settings)] as const)
+      .filter(([, seeds]) => seeds.length < settings.seeds.length),
   );
-  const lines = [...fewer].map(
-    ([id, count]) => ` ${id} has so many requests that it is run with the first ${count} only.`,
-  );
+  const lines = [...fewer].map(([id, seeds]) => ` ${id}, which has the most requests by far: ${seeds.join(', ')}.`);
   return `Seeds: ${settings.seeds.join(', ')}.${lines.join('')}`;
 }
 

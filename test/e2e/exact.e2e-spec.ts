@@ -186,7 +186,7 @@ describe('three gateways that count places in one Redis', () => {
 
   it('are no more when it is killed under load, and when it is back and knows nothing of what runs', async () => {
     const held = await hold(1, SHARE);
-    const load = crowd(24, 6000);
+    const load = crowd(24, 5000);
     await delay(700);
     await redis.kill();
     await delay(1500);

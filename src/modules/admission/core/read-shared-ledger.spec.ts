@@ -19,6 +19,7 @@ const LEDGER: SharedLedger = {
   ],
   service: [[['tenant', 12.5]], []],
   backlog: [{ band: 1, kind: 'light', tenant: 'tenant', counter: 3, waitedMs: 10, wantsPlace: true }],
+  kept: { endpoint: '10.0.0.1:80', band: 1, places: 4, waitedMs: 900 },
   topBandAgoMs: 5,
 };
 
@@ -36,6 +37,7 @@ describe('sharedLedgerFrom', () => {
     ['a band that is none', JSON.stringify({ ...LEDGER, backlog: [{ ...LEDGER.backlog[0], band: 0.5 }] })],
     ['a name without end', JSON.stringify({ ...LEDGER, service: [[['x'.repeat(301), 1]]] })],
     ['too much', JSON.stringify({ ...LEDGER, backlog: Array.from({ length: 20_001 }, () => LEDGER.backlog[0]) })],
+    ['an endpoint kept clear for nothing', JSON.stringify({ ...LEDGER, kept: { ...LEDGER.kept, places: 'some' } })],
     ['an age that is none', JSON.stringify({ ...LEDGER, topBandAgoMs: 'long' })],
   ])('takes nothing of %s', (_, json) => {
     expect(sharedLedgerFrom(json)).toBeUndefined();
