@@ -1,3 +1,4 @@
+import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { Exchange } from '../proxy/exchange.js';
 
 /** One path as its controller serves it. */
@@ -37,11 +38,13 @@ export class HotLane {
       await admitted;
       await serve(exchange);
     } catch (error) {
-      // By then the rest of a small request has been read, and its connection need not close behind the answer.
-      if (!exchange.request.complete) await nextTurn();
+      // By then the rest of a small request has been read, and its connection need not close behind the answer. What
+      // closes it in any case must not go on meanwhile.
+      if (!exchange.request.complete && !closes(error)) await nextTurn();
       this.answer(error, exchange);
     }
   }
 }
 
+const closes = (error: unknown): boolean => error instanceof GatewayProblem && error.options.closeConnection === true;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
