@@ -14,6 +14,12 @@ interface Links {
   hrefOf(id: string): string;
   requestIn(hash: string): string | undefined;
 }
+interface Past {
+  readonly width: number;
+  replace(pages: object): void;
+  add(sample: object): boolean;
+  of(upstream: string, name: string): (number | null)[];
+}
 const load = async <T>(name: string): Promise<T> => (await import(`./page/${name}`)) as T;
 
 it.each([
@@ -98,4 +104,15 @@ describe('what is said of other gateways and processes', () => {
     ]);
     expect(sharingNotices({ ...ok, state: 'draining', workers: [] }, about(1, 'none'))).toEqual([]);
   });
+});
+
+it('leaves holes for samples that were missed, and none before the first one', async () => {
+  const { History } = await load<{ History: new () => Past }>('history.js');
+  const past = new History();
+  past.replace({ everyMs: 1000, series: ['running'], newest: 0, upstreams: { reasoning: [] } });
+  expect(past.add({ index: 5000, upstreams: { reasoning: [1] } })).toBe(true);
+  expect([past.of('reasoning', 'running'), past.width]).toEqual([[1], 60]);
+  past.add({ index: 5002, upstreams: { reasoning: [2] } });
+  expect(past.add({ index: 5002, upstreams: { reasoning: [3] } })).toBe(false);
+  expect(past.of('reasoning', 'running')).toEqual([1, null, 2]);
 });

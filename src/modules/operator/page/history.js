@@ -21,7 +21,8 @@ export class History {
   /** The newest sample; true: it is one that was not known. */
   add(sample) {
     if (sample === undefined || sample.index <= this.#newest) return false;
-    const missed = Math.min(this.#most, sample.index - this.#newest - 1);
+    // Before the first sample nothing was missed, whatever its number.
+    const missed = this.#newest === 0 ? 0 : Math.min(this.#most, sample.index - this.#newest - 1);
     this.#newest = sample.index;
     for (const [name, rows] of this.#rows) {
       for (let i = 0; i < missed; i += 1) rows.push(null);
