@@ -27,7 +27,6 @@ export const IMAGE = {
     '--disable-sigusr1',
     '--max-old-space-size-percentage=50',
     '--max-semi-space-size=6',
-    '--heap-growing-percent=40',
     '/app/dist/main.js',
   ],
   command: ['serve'],
