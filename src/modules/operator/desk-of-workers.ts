@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../common/clock.js';
+import type { Clock } from '../../common/clock.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
 import { Roundup } from '../workers/roundup.js';
 import type { WorkerProcess } from '../workers/supervisor.js';
@@ -30,14 +30,13 @@ export class DeskOfWorkers extends Desk {
   readonly #history: SummedHistory<WorkerProcess>;
   /** What each worker has told last. */
   readonly #last = new Map<WorkerProcess, HousePart>();
-  #timer: Timer | undefined;
 
   constructor(
     private readonly house: SharedHouse,
-    private readonly clock: Clock,
-    private readonly wallClock: () => number = Date.now,
+    clock: Clock,
+    wallClock: () => number = Date.now,
   ) {
-    super();
+    super(clock, wallClock);
     const names = house.about.upstreams.map(({ upstream }) => upstream);
     this.#history = new SummedHistory(names, SAMPLE_EVERY_MS, SAMPLES);
     this.#parts = new Roundup(PARTS, clock, PATIENCE_MS);
@@ -58,16 +57,7 @@ export class DeskOfWorkers extends Desk {
   }
 
   start(): void {
-    const untilNextMs = SAMPLE_EVERY_MS - ((this.wallClock() + SAMPLE_AT_MS) % SAMPLE_EVERY_MS);
-    this.#timer = this.clock.after(untilNextMs, () => {
-      this.#history.sample(this.wallClock());
-      this.start();
-    });
-  }
-
-  stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.onGrid(SAMPLE_EVERY_MS, SAMPLE_AT_MS, () => this.#history.sample(this.wallClock()));
   }
 
   about(): HouseAbout {

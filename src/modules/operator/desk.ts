@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../common/clock.js';
 import type { HistoryPages, SampleRow } from './core/sample-ring.js';
 import type { RequestLists } from './core/request-book.js';
 import type { RequestStory } from './core/request-story.js';
@@ -9,13 +10,33 @@ const MOST_REJECTIONS = 10;
 
 /** What the operator's page is answered from. */
 export abstract class Desk {
+  #timer: Timer | undefined;
+
+  constructor(
+    protected readonly clock: Clock,
+    protected readonly wallClock: () => number,
+  ) {}
+
   abstract about(): HouseAbout;
   abstract history(): HistoryPages;
   abstract snapshot(): HouseSnapshot | Promise<HouseSnapshot>;
   abstract stories(requestId: string): FoundStories | Promise<FoundStories>;
   /** Begins to sample. */
   abstract start(): void;
-  abstract stop(): void;
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Calls on the grid of the wall clock, `aheadMs` before each of its lines, until it is stopped. */
+  protected onGrid(everyMs: number, aheadMs: number, sample: () => void): void {
+    const untilNextMs = everyMs - ((this.wallClock() + aheadMs) % everyMs);
+    this.#timer = this.clock.after(untilNextMs, () => {
+      sample();
+      this.onGrid(everyMs, aheadMs, sample);
+    });
+  }
 }
 
 /** One process's view at a moment, whole. */

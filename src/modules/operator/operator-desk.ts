@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../common/clock.js';
+import type { Clock } from '../../common/clock.js';
 import type { RequestRecord } from '../../common/request-record.js';
 import type { QueueSnapshot } from '../admission/queue-snapshot.js';
 import type { UpstreamSnapshot } from '../admission/upstream-snapshot.js';
@@ -31,14 +31,13 @@ export interface House {
 export class OperatorDesk extends Desk {
   readonly #book: RequestBook;
   readonly #history: History;
-  #timer: Timer | undefined;
 
   constructor(
     private readonly house: House,
-    private readonly clock: Clock,
-    private readonly wallClock: () => number = Date.now,
+    clock: Clock,
+    wallClock: () => number = Date.now,
   ) {
-    super();
+    super(clock, wallClock);
     this.#book = new RequestBook(house.live);
     const names = house.about.upstreams.map(({ upstream }) => upstream);
     this.#history = new History(names, SAMPLE_EVERY_MS, SAMPLES);
@@ -52,19 +51,12 @@ export class OperatorDesk extends Desk {
 
   /** On the grid of the wall clock; `told` is shown each sample. */
   start(told?: (row: SampleRow) => void): void {
-    const untilNextMs = SAMPLE_EVERY_MS - (this.wallClock() % SAMPLE_EVERY_MS);
-    this.#timer = this.clock.after(untilNextMs, () => {
+    this.onGrid(SAMPLE_EVERY_MS, 0, () => {
       const before = this.#history.newest;
       this.#history.sample(this.house.slots.snapshot().map(this.#levelOf), this.wallClock());
       const { newest } = this.#history;
       if (newest !== undefined && newest !== before) told?.(newest);
-      this.start(told);
     });
-  }
-
-  stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
   }
 
   about(): HouseAbout {
