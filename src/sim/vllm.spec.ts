@@ -228,9 +228,9 @@ describe('vllm: the wire', () => {
 
 describe('vllm: the gauges', () => {
   it('never runs more than its slots, and says who waits', async () => {
-    const server = await vllm({ profile: SLOTS, timeScale: 20 });
+    const server = await vllm({ profile: SLOTS, timeScale: 2 });
     const answers = Array.from({ length: 6 }, () => post(server, hello));
-    await until(() => server.stats().waiting === 2);
+    await until(() => server.stats().running === 4 && server.stats().waiting === 2);
     const page = await (await fetch(`${server.url}/metrics`)).text();
     expect(page).toContain('vllm:num_requests_running{engine="0",model_name="reasoning"} 4.0\n');
     expect(page).toContain('vllm:num_requests_waiting{engine="0",model_name="reasoning"} 2.0\n');
@@ -239,7 +239,7 @@ describe('vllm: the gauges', () => {
   });
 
   it('spreads over its engine cores and shows each', async () => {
-    const server = await vllm({ profile: SLOTS, engines: 2, pidSeries: true });
+    const server = await vllm({ profile: SLOTS, timeScale: 2, engines: 2, pidSeries: true });
     const answers = Array.from({ length: 4 }, () => post(server, hello));
     await until(() => server.stats().running === 4);
     const page = await (await fetch(`${server.url}/metrics`)).text();
