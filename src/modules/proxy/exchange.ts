@@ -99,8 +99,8 @@ export class Exchange implements Beating {
     return this.started;
   }
 
-  /** The whole body, which has to be announced as JSON. Rejects with a GatewayProblem, or ClientGone. */
-  readJson(limitBytes: number): Promise<Buffer> {
+  /** The whole body, which has to be announced as JSON; otherwise as `readBody`. */
+  readJson(limitBytes: number): Buffer | Promise<Buffer> {
     requireJson(this.request.headers);
     return this.readBody(limitBytes);
   }
@@ -110,16 +110,20 @@ export class Exchange implements Beating {
     return engineRequestHeaders(this.request.headers, this.peer, this.record);
   }
 
-  /** The whole body, within the cap. Rejects with a GatewayProblem, or ClientGone. */
-  async readBody(limitBytes: number): Promise<Buffer> {
+  /** The whole body, within the cap, at once where it has come. Throws or rejects with a GatewayProblem, or ClientGone. */
+  readBody(limitBytes: number): Buffer | Promise<Buffer> {
     this.record.phase = 'upload';
     const { bodyMemory, bodyTimeoutMs: timeoutMs } = this.context;
-    const body =
-      bodyAtHand(this.request, bodyMemory, limitBytes) ?? (await this.#waitForBody({ limitBytes, timeoutMs }));
-    this.#heldBytes = body.heldBytes;
+    const body = bodyAtHand(this.request, bodyMemory, limitBytes);
+    if (body !== undefined) return this.#take(body);
+    return this.#waitForBody({ limitBytes, timeoutMs }).then((late) => this.#take(late));
+  }
+
+  #take({ bytes, heldBytes }: HeldBody): Buffer {
+    this.#heldBytes = heldBytes;
     this.#uploaded = true;
-    this.record.requestBytes = body.bytes.length;
-    return body.bytes;
+    this.record.requestBytes = bytes.length;
+    return bytes;
   }
 
   async #waitForBody(limits: BodyLimits): Promise<HeldBody> {

@@ -1,8 +1,8 @@
 import { pino, type Logger } from 'pino';
 import type { Clock, Timer } from '../../common/clock.js';
+import { LinePage } from './core/line-page.js';
 
 /** Lines are written together: a write for each would cost as much as relaying the request it tells of. */
-const MOST_LINES = 256;
 const FLUSH_AFTER_MS = 100;
 
 /** The log on standard output: asynchronous, one JSON object a line, never later than a moment. */
@@ -11,7 +11,7 @@ export class LogWriter {
   /** What every line says of the process it comes from, as JSON behind its time; empty where there is one only. */
   readonly mark: string;
   readonly #destination = pino.destination({ dest: 1, sync: false });
-  #lines: string[] = [];
+  readonly #page = new LinePage();
   #flush: Timer | undefined;
 
   constructor(
@@ -26,18 +26,21 @@ export class LogWriter {
 
   /** Writes a complete line, whatever the level. */
   write(line: string): void {
-    this.#lines.push(line);
-    if (this.#lines.length >= MOST_LINES) this.flush();
-    else this.#flush ??= this.clock.after(FLUSH_AFTER_MS, () => this.flush());
+    let added = this.#page.add(line);
+    if (!added) {
+      this.flush();
+      added = this.#page.add(line);
+    }
+    if (added) this.#flush ??= this.clock.after(FLUSH_AFTER_MS, () => this.flush());
+    else this.#destination.write(line);
   }
 
   /** Hands what is buffered to the system. */
   flush(): void {
     this.#flush?.cancel();
     this.#flush = undefined;
-    const lines = this.#lines;
-    this.#lines = [];
-    if (lines.length > 0) this.#destination.write(lines.join(''));
+    const lines = this.#page.take();
+    if (lines !== '') this.#destination.write(lines);
   }
 
   /** Writes all there is before it returns: for the last words of a process. */

@@ -1,13 +1,18 @@
-/** The newest so many of what was added; what is older is forgotten. Adding costs one write. */
+/** Places for the newest so many; what is older is written over. */
 export class Newest<T> {
   readonly #kept: T[] = [];
   #next = 0;
 
-  constructor(private readonly size: number) {}
+  constructor(
+    private readonly size: number,
+    private readonly make: () => T,
+  ) {}
 
-  add(one: T): void {
-    this.#kept[this.#next] = one;
+  /** The place of the next one: what it holds is forgotten. */
+  next(): T {
+    const one = (this.#kept[this.#next] ??= this.make());
     this.#next = (this.#next + 1) % this.size;
+    return one;
   }
 
   /** From the newest to the oldest. */

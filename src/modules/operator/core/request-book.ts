@@ -1,4 +1,5 @@
 import type { RequestRecord } from '../../../common/request-record.js';
+import { EndedRequest } from './ended-request.js';
 import type { Moments } from './moments.js';
 import { Newest } from './newest.js';
 import { RejectionBook, summedRejections, type Rejection } from './rejection-book.js';
@@ -20,7 +21,7 @@ export interface RequestLists {
 
 /** The requests that run, and the last ones that have ended. */
 export class RequestBook {
-  readonly #ended = new Newest<RequestRecord>(KEPT_ENDED);
+  readonly #ended = new Newest(KEPT_ENDED, () => new EndedRequest());
   readonly #rejections = new RejectionBook();
 
   /** `live`: the records of those that run. */
@@ -30,7 +31,7 @@ export class RequestBook {
   add(record: RequestRecord): void {
     // Nothing here tells more of it, and it would keep alive whatever it refers to.
     record.cause = whyOf(record.cause);
-    this.#ended.add(record);
+    this.#ended.next().note(record);
     if (record.problem !== undefined) this.#rejections.add(record);
   }
 

@@ -1,5 +1,6 @@
 import { reasonOf } from '../../../common/problem/problems.js';
-import type { Phase, RequestRecord } from '../../../common/request-record.js';
+import type { Phase } from '../../../common/request-record.js';
+import type { RequestFacts } from './ended-request.js';
 import type { Moments } from './moments.js';
 
 /** One request in one line. Nothing in it comes from a body or a credential. */
@@ -28,7 +29,7 @@ export interface RequestBrief {
 }
 
 /** `ended`: it is closed; otherwise it runs. */
-export function briefOf(record: RequestRecord, ended: boolean, at: Moments): RequestBrief {
+export function briefOf(record: RequestFacts, ended: boolean, at: Moments): RequestBrief {
   const { requestId, phase, route, upstream, model, principal, endpoint, problem, cause } = record;
   const { tenant, band } = principal ?? {};
   return {
@@ -51,6 +52,6 @@ export const whyOf = (cause: unknown): string | undefined =>
 export const endOf = ({ arrivedAtMs, tookMs }: RequestBrief): number => arrivedAtMs + tookMs;
 
 /** Where it still waits, its wait so far. */
-function waitOf({ phase, queuedAt, queuedMs, endedAt }: RequestRecord, now: number): number {
+function waitOf({ phase, queuedAt, queuedMs, endedAt }: RequestFacts, now: number): number {
   return phase === 'queued' && queuedAt !== undefined && endedAt === 0 ? now - queuedAt : queuedMs;
 }

@@ -1,5 +1,5 @@
 import { PROBLEMS } from '../../../common/problem/problems.js';
-import type { RequestRecord } from '../../../common/request-record.js';
+import type { RequestFacts } from './ended-request.js';
 import type { Moments } from './moments.js';
 import { briefOf, whyOf, type RequestBrief } from './request-brief.js';
 
@@ -34,7 +34,7 @@ export interface RequestStory extends RequestBrief {
 }
 
 /** `live`: it still runs. */
-export function storyOf(record: RequestRecord, live: boolean, at: Moments): RequestStory {
+export function storyOf(record: RequestFacts, live: boolean, at: Moments): RequestStory {
   const { traceId, method, dialect, operation, requestBytes, responseBytes, heartbeats, usage } = record;
   return {
     ...briefOf(record, !live, at),
@@ -47,7 +47,7 @@ export function storyOf(record: RequestRecord, live: boolean, at: Moments): Requ
   };
 }
 
-function stepsOf(record: RequestRecord, live: boolean): StoryStep[] {
+function stepsOf(record: RequestFacts, live: boolean): StoryStep[] {
   const after = (time: number | undefined): number | undefined =>
     time === undefined ? undefined : Math.max(0, Math.round(time - record.arrivedAt));
   const step = (what: StoryStep['what'], time: number | undefined, facts: StoryStep['facts'] = {}): StoryStep => ({
@@ -68,7 +68,7 @@ function stepsOf(record: RequestRecord, live: boolean): StoryStep[] {
 
 type MakeStep = (what: StoryStep['what'], time: number | undefined, facts?: StoryStep['facts']) => StoryStep;
 
-function waitSteps(record: RequestRecord, step: MakeStep): StoryStep[] {
+function waitSteps(record: RequestFacts, step: MakeStep): StoryStep[] {
   const { queuedAt, queuedBehind, holds, upstream, model, phase, queuedMs } = record;
   if (queuedAt === undefined) return [];
   // Without a wait a request was tried and taken at once; what held it for no time is no part of its story.
@@ -78,12 +78,12 @@ function waitSteps(record: RequestRecord, step: MakeStep): StoryStep[] {
   return [asked, ...(holds ?? []).map(({ test, at }) => step('held', at, { test }))];
 }
 
-function grantSteps({ dispatchedAt, endpoint, queuedMs }: RequestRecord, step: MakeStep): StoryStep[] {
+function grantSteps({ dispatchedAt, endpoint, queuedMs }: RequestFacts, step: MakeStep): StoryStep[] {
   if (dispatchedAt === undefined) return [];
   return [step('granted', dispatchedAt, { endpoint, waitedMs: Math.round(queuedMs) })];
 }
 
-function endFacts({ status, phase, problem, cause, clientGone, usage }: RequestRecord): StoryStep['facts'] {
+function endFacts({ status, phase, problem, cause, clientGone, usage }: RequestFacts): StoryStep['facts'] {
   return {
     why: whyOf(cause),
     status: status || 499,
