@@ -8,7 +8,7 @@ import type { RequestRecord } from '../../common/request-record.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
-import { drainOf } from './chunk-writer.js';
+import { drainOf, endWith } from './chunk-writer.js';
 import { requireJson } from './core/body-checks.js';
 import { engineRequestHeaders } from './core/headers.js';
 import type { Beating, Heartbeats } from './heartbeats.js';
@@ -220,7 +220,7 @@ export class Exchange implements Beating {
     this.record.responseBytes += whole.body.length;
     this.response.writeHead(whole.status, headers);
     if (!uploaded) this.#linger(whole.body);
-    else this.response.end(whole.body);
+    else endWith(this.response, whole.body);
     this.watchLastBytes(this.context.bodyTimeoutMs);
   }
 
