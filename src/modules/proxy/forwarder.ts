@@ -35,34 +35,30 @@ export class Forwarder {
    * to the client yet, or with ClientGone.
    */
   async forward(outbound: Outbound, exchange: Exchange): Promise<void> {
+    const { upstream, timeouts, request, contextLength, call, rendering } = outbound;
     const { caller } = exchange;
-    const { request, contextLength } = outbound;
-    const reserved =
-      request === undefined
-        ? this.admittance.reserveOne(caller)
-        : this.admittance.reserve(caller, request, contextLength);
+    const reserved = this.#reserve(outbound, exchange);
     const reservation = reserved instanceof Promise ? await reserved : reserved;
     // Not `using`: it is compiled to a list of what is held, made anew for each request.
     try {
       exchange.reserved(reservation);
-      if (request?.stream === true) exchange.park(outbound.rendering);
-      await this.#send(outbound, reservation, exchange);
+      if (request?.stream === true) exchange.park(rendering);
+      const asked = { upstream: upstream.name, caller, reservation, request, contextLength };
+      const acquired = this.admittance.acquire(asked, exchange);
+      const slot = acquired instanceof Promise ? await acquired : acquired;
+      try {
+        exchange.admitted(slot.waitedMs);
+        await this.relay.send(slot, { upstream, timeouts }, call, exchange, rendering);
+      } finally {
+        slot[Symbol.dispose]();
+      }
     } finally {
       reservation[Symbol.dispose]();
     }
   }
 
-  async #send(outbound: Outbound, reservation: Reservation, exchange: Exchange): Promise<void> {
-    const { upstream, timeouts, request, contextLength, call, rendering } = outbound;
-    const { caller } = exchange;
-    const asked = { upstream: upstream.name, caller, reservation, request, contextLength };
-    const acquired = this.admittance.acquire(asked, exchange);
-    const slot = acquired instanceof Promise ? await acquired : acquired;
-    try {
-      exchange.admitted(slot.waitedMs);
-      await this.relay.send(slot, { upstream, timeouts }, call, exchange, rendering);
-    } finally {
-      slot[Symbol.dispose]();
-    }
+  #reserve({ request, contextLength }: Outbound, { caller }: Exchange): Reservation | Promise<Reservation> {
+    if (request === undefined) return this.admittance.reserveOne(caller);
+    return this.admittance.reserve(caller, request, contextLength);
   }
 }
