@@ -34,8 +34,12 @@ export class GatewayProblem extends Error {
     Error.stackTraceLimit = 0;
     super(options.detail, options.cause === undefined ? undefined : { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
-    this.name = 'GatewayProblem';
     this.kind = PROBLEMS[code];
+  }
+
+  static {
+    // One for all: to set it on each costs as much as to make the error.
+    this.prototype.name = 'GatewayProblem';
   }
 
   get retryable(): boolean {

@@ -5,8 +5,8 @@ import { RoutingTable } from '../../common/config/routing-table.js';
 import { RequireScope } from '../auth/require-scope.decorator.js';
 import { Admittance } from '../proxy/admittance.js';
 import type { Exchange } from '../proxy/exchange.js';
+import { Forwarder } from '../proxy/forwarder.js';
 import { openExchange } from '../proxy/open-exchange.js';
-import { Relay } from '../proxy/relay.js';
 import { AnthropicRendering } from './core/anthropic/anthropic-rendering.js';
 import { nativeFields } from './core/anthropic/native-fields.js';
 import { NativeMessageWords } from './core/anthropic/native-words.js';
@@ -25,7 +25,7 @@ export class AnthropicController {
   constructor(
     private readonly table: RoutingTable,
     private readonly admittance: Admittance,
-    private readonly relay: Relay,
+    private readonly forwarder: Forwarder,
     private readonly problems: ProblemRenderer,
     private readonly counter: TokenCounter,
   ) {}
@@ -36,21 +36,21 @@ export class AnthropicController {
   }
 
   /** The whole line of a request. */
-  async serve(exchange: Exchange): Promise<void> {
+  serve(exchange: Exchange): Promise<void> {
+    const read = this.#read(exchange);
+    return read instanceof Promise
+      ? read.then((bytes) => this.#forward(exchange, bytes))
+      : this.#forward(exchange, read);
+  }
+
+  #forward(exchange: Exchange, bytes: Buffer): Promise<void> {
     const { path, timeouts } = this.table.operation('chat');
-    const prepared = await this.#prepare(exchange, 'answer');
-    const { model, native, body, request: asks } = prepared;
-    const { caller } = exchange;
-    const { contextLength } = model;
-    using reservation = await this.admittance.reserve(caller, asks, contextLength);
-    exchange.reserved(reservation);
+    const prepared = this.#prepare(exchange, bytes, 'answer');
+    const { model, native, body, request } = prepared;
+    const { upstream, contextLength } = model;
     const rendering = this.#rendering(prepared, exchange);
-    if (asks.stream) exchange.park(rendering);
-    const asked = { upstream: model.upstream.name, caller, reservation, request: asks, contextLength };
-    using slot = await this.admittance.acquire(asked, exchange);
-    exchange.admitted(slot.waitedMs);
     const call = { method: 'POST', path: native ? NATIVE_PATH : path, headers: headersOf(exchange, native), body };
-    await this.relay.send(slot, { upstream: model.upstream, timeouts }, call, exchange, rendering);
+    return this.forwarder.forward({ upstream, timeouts, request, contextLength, call, rendering }, exchange);
   }
 
   /** Counting waits for no slot: it makes nothing, and so it costs a request and no tokens. */
@@ -58,7 +58,7 @@ export class AnthropicController {
   async count(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const exchange = openExchange(request, reply);
     const { timeouts } = this.table.operation('chat');
-    const prepared = await this.#prepare(exchange, 'count');
+    const prepared = this.#prepare(exchange, await this.#read(exchange), 'count');
     using reservation = await this.admittance.reserveOne(exchange.caller);
     exchange.reserved(reservation);
     exchange.record.needsNoPlace();
@@ -69,9 +69,12 @@ export class AnthropicController {
     exchange.sendWhole(counted);
   }
 
-  async #prepare(exchange: Exchange, purpose: 'answer' | 'count'): Promise<PreparedMessages> {
+  #read(exchange: Exchange): Buffer | Promise<Buffer> {
     exchange.asks('anthropic', 'chat');
-    const bytes = await exchange.readJson(this.table.operation('chat').maxBodyBytes);
+    return exchange.readJson(this.table.operation('chat').maxBodyBytes);
+  }
+
+  #prepare(exchange: Exchange, bytes: Buffer, purpose: 'answer' | 'count'): PreparedMessages {
     const prepared = prepareMessages(bytes, this.table, purpose);
     exchange.routed(prepared.model.id, prepared.model.upstream.name);
     return prepared;

@@ -14,6 +14,7 @@ export interface LaneRoute {
  */
 export class HotLane {
   readonly #routes = new Map<string, LaneRoute>();
+  #turn: Promise<void> | undefined;
 
   constructor(private readonly answer: (error: unknown, exchange: Exchange) => void) {}
 
@@ -40,11 +41,21 @@ export class HotLane {
     } catch (error) {
       // By then the rest of a small request has been read, and its connection need not close behind the answer. What
       // closes it in any case must not go on meanwhile.
-      if (!exchange.request.complete && !closes(error)) await nextTurn();
+      if (!closes(error)) await this.#nextTurn();
       this.answer(error, exchange);
     }
+  }
+
+  /** All that have come by then are turned away in a row: one by one they would cost a storm twice as much. */
+  #nextTurn(): Promise<void> {
+    this.#turn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        this.#turn = undefined;
+        resolve();
+      }),
+    );
+    return this.#turn;
   }
 }
 
 const closes = (error: unknown): boolean => error instanceof GatewayProblem && error.options.closeConnection === true;
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

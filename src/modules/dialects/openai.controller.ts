@@ -3,10 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../../common/canonical/canonical-request.js';
 import { RoutingTable } from '../../common/config/routing-table.js';
 import { RequireScope } from '../auth/require-scope.decorator.js';
-import { Admittance } from '../proxy/admittance.js';
 import type { Exchange } from '../proxy/exchange.js';
+import { Forwarder } from '../proxy/forwarder.js';
 import { openExchange } from '../proxy/open-exchange.js';
-import { Relay } from '../proxy/relay.js';
 import { OpenAiRendering } from './core/openai/open-ai-rendering.js';
 import { prepareRequest } from './core/openai/prepare-request.js';
 import { ProblemRenderer } from './problem-renderer.js';
@@ -16,8 +15,7 @@ import { ProblemRenderer } from './problem-renderer.js';
 export class OpenAiController {
   constructor(
     private readonly table: RoutingTable,
-    private readonly admittance: Admittance,
-    private readonly relay: Relay,
+    private readonly forwarder: Forwarder,
     private readonly problems: ProblemRenderer,
   ) {}
 
@@ -46,10 +44,16 @@ export class OpenAiController {
   }
 
   /** The whole line of a request. */
-  async serve(operation: Operation, exchange: Exchange): Promise<void> {
-    const { path, maxBodyBytes, timeouts } = this.table.operation(operation);
+  serve(operation: Operation, exchange: Exchange): Promise<void> {
     exchange.asks('openai', operation);
-    const bytes = await exchange.readJson(maxBodyBytes);
+    const read = exchange.readJson(this.table.operation(operation).maxBodyBytes);
+    return read instanceof Promise
+      ? read.then((bytes) => this.#forward(operation, exchange, bytes))
+      : this.#forward(operation, exchange, read);
+  }
+
+  #forward(operation: Operation, exchange: Exchange, bytes: Buffer): Promise<void> {
+    const { path, timeouts } = this.table.operation(operation);
     const { request, model, body, terms } = prepareRequest(
       bytes,
       operation,
@@ -57,18 +61,11 @@ export class OpenAiController {
       exchange.forcedModel,
       exchange.requestId,
     );
-    exchange.routed(model.id, model.upstream.name);
-    const { caller } = exchange;
-    const { contextLength } = model;
-    using reservation = await this.admittance.reserve(caller, request, contextLength);
-    exchange.reserved(reservation);
+    const { upstream, contextLength } = model;
+    exchange.routed(model.id, upstream.name);
     const context = this.problems.contextOf(exchange.requestId);
     const rendering = new OpenAiRendering({ ...terms, context, createdSeconds: Math.floor(Date.now() / 1000) });
-    if (request.stream) exchange.park(rendering);
-    const asked = { upstream: model.upstream.name, caller, reservation, request, contextLength };
-    using slot = await this.admittance.acquire(asked, exchange);
-    exchange.admitted(slot.waitedMs);
     const call = { method: 'POST', path, headers: exchange.engineHeaders(), body };
-    await this.relay.send(slot, { upstream: model.upstream, timeouts }, call, exchange, rendering);
+    return this.forwarder.forward({ upstream, timeouts, request, contextLength, call, rendering }, exchange);
   }
 }

@@ -5,8 +5,8 @@ import type { Rendering } from '../../common/rendering.js';
 import { RequireScope } from '../auth/require-scope.decorator.js';
 import { Admittance } from '../proxy/admittance.js';
 import type { Exchange } from '../proxy/exchange.js';
+import { Forwarder } from '../proxy/forwarder.js';
 import { openExchange } from '../proxy/open-exchange.js';
-import { Relay } from '../proxy/relay.js';
 import { NativeRendering } from './core/native-rendering.js';
 import { NativeResponseWords } from './core/responses/native-words.js';
 import { type PreparedResponse, prepareResponse } from './core/responses/prepare-request.js';
@@ -23,7 +23,7 @@ export class ResponsesController {
   constructor(
     private readonly table: RoutingTable,
     private readonly admittance: Admittance,
-    private readonly relay: Relay,
+    private readonly forwarder: Forwarder,
     private readonly problems: ProblemRenderer,
   ) {}
 
@@ -33,23 +33,23 @@ export class ResponsesController {
   }
 
   /** The whole line of a request. */
-  async serve(exchange: Exchange): Promise<void> {
-    const { path, maxBodyBytes, timeouts } = this.table.operation('chat');
+  serve(exchange: Exchange): Promise<void> {
     exchange.asks('responses', 'chat');
-    const prepared = prepareResponse(await exchange.readJson(maxBodyBytes), this.table);
-    const { model, native, body, request: asks } = prepared;
-    const { caller } = exchange;
-    const { contextLength } = model;
-    exchange.routed(model.id, model.upstream.name);
-    using reservation = await this.admittance.reserve(caller, asks, contextLength);
-    exchange.reserved(reservation);
+    const read = exchange.readJson(this.table.operation('chat').maxBodyBytes);
+    return read instanceof Promise
+      ? read.then((bytes) => this.#forward(exchange, bytes))
+      : this.#forward(exchange, read);
+  }
+
+  #forward(exchange: Exchange, bytes: Buffer): Promise<void> {
+    const { path, timeouts } = this.table.operation('chat');
+    const prepared = prepareResponse(bytes, this.table);
+    const { model, native, body, request } = prepared;
+    const { upstream, contextLength } = model;
+    exchange.routed(model.id, upstream.name);
     const rendering = this.#rendering(prepared, exchange);
-    if (asks.stream) exchange.park(rendering);
-    const asked = { upstream: model.upstream.name, caller, reservation, request: asks, contextLength };
-    using slot = await this.admittance.acquire(asked, exchange);
-    exchange.admitted(slot.waitedMs);
     const call = { method: 'POST', path: native ? NATIVE_PATH : path, headers: exchange.engineHeaders(), body };
-    await this.relay.send(slot, { upstream: model.upstream, timeouts }, call, exchange, rendering);
+    return this.forwarder.forward({ upstream, timeouts, request, contextLength, call, rendering }, exchange);
   }
 
   #rendering({ native, request, model, settings }: PreparedResponse, exchange: Exchange): Rendering {

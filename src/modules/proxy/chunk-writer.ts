@@ -28,6 +28,12 @@ export class ChunkWriter {
   }
 }
 
+/** Ends a response with its whole body. Small ones leave as one string with their head, not as two pieces. */
+export function endWith(response: ServerResponse, body: Uint8Array): void {
+  if (body.length > TEXT_BYTES) response.end(body);
+  else response.end(textOf(body), 'latin1');
+}
+
 /** Whether a chunk of an engine has another one behind it in the memory that both were received in. */
 export const isFollowed = ({ buffer, byteOffset, byteLength }: Uint8Array): boolean =>
   byteOffset + byteLength + CRLF_BYTES < buffer.byteLength;
@@ -39,10 +45,7 @@ export const drainOf = (response: ServerResponse): ServerResponse | Socket =>
 /** RFC 9112 section 7.1. */
 function writeFrame(socket: Socket, bytes: Uint8Array): boolean {
   const size = bytes.length.toString(16);
-  if (bytes.length <= TEXT_BYTES) {
-    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-    return socket.write(`${size}\r\n${piece}\r\n`, 'latin1');
-  }
+  if (bytes.length <= TEXT_BYTES) return socket.write(`${size}\r\n${textOf(bytes)}\r\n`, 'latin1');
   socket.cork();
   socket.write(`${size}\r\n`, 'latin1');
   socket.write(bytes);
@@ -50,3 +53,7 @@ function writeFrame(socket: Socket, bytes: Uint8Array): boolean {
   socket.uncork();
   return more;
 }
+
+/** Each byte as one character. */
+const textOf = (bytes: Uint8Array): string =>
+  (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString('latin1');

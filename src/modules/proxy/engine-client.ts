@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
-import { Pool, type buildConnector, type Dispatcher } from 'undici';
+import type { Client, Dispatcher } from 'undici';
+import { systemClock, type Clock } from '../../common/clock.js';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import type { UpstreamConfig } from '../../common/config/upstreams.config.js';
+import { failJob, openEnginePool, type EnginePool } from './engine-pool-client.js';
 import { EngineSockets } from './engine-sockets-client.js';
 import type { UpstreamCredentials } from './upstream-credentials.js';
 import type { EngineCall } from '../../common/canonical/engine-call.js';
@@ -25,18 +27,31 @@ const MAX_RESPONSE_HEAD_BYTES = 64 * 1024;
 /** A body that is larger is written in pieces of this: no system takes it at once from an engine that does not read. */
 const PIECE_BYTES = 512 * 1024;
 const NO_FIELDS: readonly string[] = [];
+const CLIENT_OPTIONS: Client.Options = {
+  pipelining: 1,
+  allowH2: false,
+  keepAliveTimeout: IDLE_SOCKET_MS,
+  keepAliveMaxTimeout: IDLE_SOCKET_MS,
+  keepAliveTimeoutThreshold: 1000,
+  maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
 
 /**
  * The sockets to every upstream. Nothing of undici's own timeouts, redirects, retries or proxies is left in force:
  * `dispatch` takes what the configuration says for the operation.
  */
 export class EngineClient {
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools = new Map<string, EnginePool>();
   readonly #sockets = new EngineSockets();
   /** Most requests go where the one before went, and no key has to be made to find that. */
-  #lastUsed: { readonly origin: string; readonly connectMs: number; readonly pool: Pool } | undefined;
+  #lastUsed: { readonly origin: string; readonly connectMs: number; readonly pool: EnginePool } | undefined;
 
-  constructor(private readonly credentials: UpstreamCredentials) {}
+  constructor(
+    private readonly credentials: UpstreamCredentials,
+    private readonly clock: Pick<Clock, 'now'> = systemClock,
+  ) {}
 
   /**
    * Sends a call on a pooled connection. The handler gets every event synchronously, and exactly one of its
@@ -45,17 +60,17 @@ export class EngineClient {
   dispatch({ upstream, timeouts, endpoint }: Target, call: EngineCall, handler: EngineHandler): void {
     const { headers, body } = bodyOf(call);
     const own = this.#ownFields(upstream.name, endpoint);
-    this.#pool(upstream, endpoint?.origin ?? new URL(upstream.url).origin, timeouts.connectMs).dispatch(
-      {
-        path: call.path,
-        method: call.method,
-        headers: [...headers, ...own],
-        body,
-        headersTimeout: timeouts.readMs,
-        bodyTimeout: timeouts.readMs,
-      },
+    const { readMs, connectMs } = timeouts;
+    this.#pool(upstream, endpoint?.origin ?? upstream.url, connectMs).carry({
+      path: call.path,
+      method: call.method,
+      // undici only reads them.
+      headers: own === NO_FIELDS ? (headers as string[]) : [...headers, ...own],
+      body,
+      headersTimeout: readMs,
+      bodyTimeout: readMs,
       handler,
-    );
+    });
   }
 
   /** Ends whatever runs, for that reason, and closes every socket. */
@@ -64,7 +79,7 @@ export class EngineClient {
     this.#pools.clear();
     this.#sockets.end();
     this.#lastUsed = undefined;
-    await Promise.all(pools.map((pool) => pool.destroy(reason)));
+    await Promise.all(pools.map((pool) => pool.end(reason, failJob(reason))));
   }
 
   #ownFields(upstream: string, endpoint: Target['endpoint']): readonly string[] {
@@ -74,14 +89,17 @@ export class EngineClient {
     return ['host', endpoint.authority, ...own];
   }
 
-  #pool(upstream: UpstreamConfig, origin: string, connectMs: number): Pool {
+  #pool(upstream: UpstreamConfig, origin: string, connectMs: number): EnginePool {
     const used = this.#lastUsed;
     if (used?.origin === origin && used.connectMs === connectMs) return used.pool;
     const key = `${origin} ${connectMs}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       this.#closeUnused();
-      pool = openPool(upstream, origin, this.#sockets.connector(connectMs));
+      pool = openEnginePool(origin, { connections: upstream.connections, lifeMs: SOCKET_LIFE_MS }, this.clock, {
+        ...CLIENT_OPTIONS,
+        connect: this.#sockets.connector(connectMs),
+      });
       this.#pools.set(key, pool);
     }
     this.#lastUsed = { origin, connectMs, pool };
@@ -90,13 +108,8 @@ export class EngineClient {
 
   /** Addresses come and go with the pods behind a name: their pools must not stay. */
   #closeUnused(): void {
-    for (const [key, pool] of this.#pools) {
-      const { connected, pending, queued, running } = pool.stats;
-      if (connected + pending + queued + running > 0) continue;
-      this.#pools.delete(key);
-      this.#lastUsed = undefined;
-      void pool.destroy();
-    }
+    for (const [key, pool] of this.#pools) if (pool.unused) this.#pools.delete(key);
+    this.#lastUsed = undefined;
   }
 }
 
@@ -111,20 +124,4 @@ function bodyOf({ headers, body }: EngineCall): { headers: readonly string[]; bo
 
 function* inPieces(body: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
-}
-
-function openPool(upstream: UpstreamConfig, origin: string, connect: buildConnector.connector): Pool {
-  return new Pool(origin, {
-    connections: upstream.connections,
-    pipelining: 1,
-    allowH2: false,
-    clientTtl: SOCKET_LIFE_MS,
-    keepAliveTimeout: IDLE_SOCKET_MS,
-    keepAliveMaxTimeout: IDLE_SOCKET_MS,
-    keepAliveTimeoutThreshold: 1000,
-    maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect,
-  });
 }

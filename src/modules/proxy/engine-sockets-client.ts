@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { ContinueFilter } from './core/continue-filter.js';
+import { readAtOnce } from './core/read-at-once.js';
 
 /** TCP keep-alive after this silence; Linux, as Node sets it, then gives up after ten probes a second apart. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
@@ -41,14 +42,7 @@ export class EngineSockets {
   #filter(socket: Socket): void {
     const filter = new ContinueFilter();
     this.#filters.set(socket, filter);
-    const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
-    socket.read = (size?: number): Buffer | null => {
-      for (let bytes = read(size); bytes !== null; bytes = read(size)) {
-        const passed = filter.pass(bytes);
-        if (passed !== undefined) return passed;
-      }
-      return null;
-    };
+    readAtOnce(socket, filter);
   }
 
   readonly #requestGoesOut = (message: unknown): void => {

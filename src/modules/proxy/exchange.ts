@@ -8,7 +8,7 @@ import type { RequestRecord } from '../../common/request-record.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
-import { drainOf } from './chunk-writer.js';
+import { drainOf, endWith } from './chunk-writer.js';
 import { requireJson } from './core/body-checks.js';
 import { engineRequestHeaders } from './core/headers.js';
 import type { Beating, Heartbeats } from './heartbeats.js';
@@ -99,8 +99,8 @@ export class Exchange implements Beating {
     return this.started;
   }
 
-  /** The whole body, which has to be announced as JSON. Rejects with a GatewayProblem, or ClientGone. */
-  readJson(limitBytes: number): Promise<Buffer> {
+  /** The whole body, which has to be announced as JSON; otherwise as `readBody`. */
+  readJson(limitBytes: number): Buffer | Promise<Buffer> {
     requireJson(this.request.headers);
     return this.readBody(limitBytes);
   }
@@ -110,16 +110,20 @@ export class Exchange implements Beating {
     return engineRequestHeaders(this.request.headers, this.peer, this.record);
   }
 
-  /** The whole body, within the cap. Rejects with a GatewayProblem, or ClientGone. */
-  async readBody(limitBytes: number): Promise<Buffer> {
+  /** The whole body, within the cap, at once where it has come. Throws or rejects with a GatewayProblem, or ClientGone. */
+  readBody(limitBytes: number): Buffer | Promise<Buffer> {
     this.record.phase = 'upload';
     const { bodyMemory, bodyTimeoutMs: timeoutMs } = this.context;
-    const body =
-      bodyAtHand(this.request, bodyMemory, limitBytes) ?? (await this.#waitForBody({ limitBytes, timeoutMs }));
-    this.#heldBytes = body.heldBytes;
+    const body = bodyAtHand(this.request, bodyMemory, limitBytes);
+    if (body !== undefined) return this.#take(body);
+    return this.#waitForBody({ limitBytes, timeoutMs }).then((late) => this.#take(late));
+  }
+
+  #take({ bytes, heldBytes }: HeldBody): Buffer {
+    this.#heldBytes = heldBytes;
     this.#uploaded = true;
-    this.record.requestBytes = body.bytes.length;
-    return body.bytes;
+    this.record.requestBytes = bytes.length;
+    return bytes;
   }
 
   async #waitForBody(limits: BodyLimits): Promise<HeldBody> {
@@ -216,7 +220,7 @@ export class Exchange implements Beating {
     this.record.responseBytes += whole.body.length;
     this.response.writeHead(whole.status, headers);
     if (!uploaded) this.#linger(whole.body);
-    else this.response.end(whole.body);
+    else endWith(this.response, whole.body);
     this.watchLastBytes(this.context.bodyTimeoutMs);
   }
 

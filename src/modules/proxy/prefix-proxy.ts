@@ -1,15 +1,14 @@
 import type { RoutingTable } from '../../common/config/routing-table.js';
 import { prefixOf } from '../../common/prefix-of.js';
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
-import type { Admittance } from './admittance.js';
 import { requireIdentity } from './core/body-checks.js';
 import { dashed, proxyRequestHeaders, withoutFields } from './core/headers.js';
 import { PlainRendering } from './core/plain-rendering.js';
 import { upstreamTarget } from './core/prefix-table.js';
 import { pathOf } from './request-head.js';
 import type { Exchange } from './exchange.js';
+import type { Forwarder } from './forwarder.js';
 import type { ProxiesConfig, ProxyConfig } from './proxies.config.js';
-import type { Relay } from './relay.js';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -28,8 +27,7 @@ export class PrefixProxy {
     private readonly proxies: ProxiesConfig,
     identity: IdentityFields,
     private readonly table: RoutingTable,
-    private readonly admittance: Admittance,
-    private readonly relay: Relay,
+    private readonly forwarder: Forwarder,
   ) {
     const tokens = proxies.all.flatMap(({ tokenHeader }) => tokenHeader ?? []);
     const names = [identity.bandHeader, identity.tenantHeader, ...tokens].map((name) => dashed(name.toLowerCase()));
@@ -49,7 +47,7 @@ export class PrefixProxy {
 
   /** Sends a request to its prefix's upstream. Rejects with a GatewayProblem that has not been answered yet. */
   async serve(proxy: ProxyConfig, exchange: Exchange): Promise<void> {
-    const { request, record, caller } = exchange;
+    const { request, record } = exchange;
     const method = allowedMethod(request.method ?? '', proxy);
     const target = request.url ?? '';
     const path = upstreamTarget(target, pathOf(target), proxy);
@@ -59,14 +57,13 @@ export class PrefixProxy {
     const body = await exchange.readBody(proxy.maxBodyBytes);
     const offered = this.offered(proxy, request.rawHeaders);
     const headers = proxyRequestHeaders(offered, request.headers, exchange.peer, record, proxy.forward);
-    using reservation = await this.admittance.reserveOne(caller);
-    exchange.reserved(reservation);
-    const asked = { upstream: upstream.name, caller, reservation, request: undefined, contextLength: 0 };
-    using slot = await this.admittance.acquire(asked, exchange);
-    exchange.admitted(slot.waitedMs);
     const call = { method, path, headers, body: body.length > 0 ? body : undefined };
     const rendering = new PlainRendering(proxy.forward);
-    await this.relay.send(slot, { upstream, timeouts: proxy.timeouts }, call, exchange, rendering);
+    const { timeouts } = proxy;
+    await this.forwarder.forward(
+      { upstream, timeouts, request: undefined, contextLength: 0, call, rendering },
+      exchange,
+    );
   }
 }
 

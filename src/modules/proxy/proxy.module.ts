@@ -15,6 +15,7 @@ import { Admittance } from './admittance.js';
 import { EngineClient } from './engine-client.js';
 import { EngineQuery } from './engine-query.js';
 import { FixedPaths } from './fixed-paths.js';
+import { Forwarder } from './forwarder.js';
 import { PrefixProxy } from './prefix-proxy.js';
 import { PrefixProxyController } from './prefix-proxy.controller.js';
 import { ProxiesConfig } from './proxies.config.js';
@@ -36,8 +37,13 @@ import { WebSocketProxy } from './websocket.js';
     { provide: Admittance, inject: [Budgets, SlotController], useFactory: admittance },
     { provide: Relay, inject: [EngineClient], useFactory: (engines: EngineClient) => new Relay(engines) },
     {
+      provide: Forwarder,
+      inject: [Admittance, Relay],
+      useFactory: (admittance: Admittance, relay: Relay) => new Forwarder(admittance, relay),
+    },
+    {
       provide: PrefixProxy,
-      inject: [ProxiesConfig, AuthConfig, RoutingTable, Admittance, Relay],
+      inject: [ProxiesConfig, AuthConfig, RoutingTable, Forwarder],
       useFactory: prefixProxy,
     },
     {
@@ -51,7 +57,7 @@ import { WebSocketProxy } from './websocket.js';
       useFactory: sockets,
     },
   ],
-  exports: [Admittance, BodyMemory, EngineClient, EngineQuery, FixedPaths, Relay, WebSocketProxy],
+  exports: [Admittance, BodyMemory, EngineClient, EngineQuery, FixedPaths, Forwarder, WebSocketProxy],
 })
 export class ProxyModule {}
 
@@ -63,14 +69,8 @@ function admittance(budgets: Budgets, slots: SlotController): Admittance {
   return new Admittance(budgets, slots);
 }
 
-function prefixProxy(
-  proxies: ProxiesConfig,
-  auth: AuthConfig,
-  table: RoutingTable,
-  admittance: Admittance,
-  relay: Relay,
-): PrefixProxy {
-  return new PrefixProxy(proxies, auth, table, admittance, relay);
+function prefixProxy(proxies: ProxiesConfig, auth: AuthConfig, table: RoutingTable, forwarder: Forwarder): PrefixProxy {
+  return new PrefixProxy(proxies, auth, table, forwarder);
 }
 
 function sockets(

@@ -4,10 +4,12 @@ import type { EngineCall } from '../../common/canonical/engine-call.js';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
 import type { EngineHeaders, Rendering, WholeResponse } from '../../common/rendering.js';
+import { Backpressure } from './backpressure.js';
 import { charge } from './charge.js';
-import { ChunkWriter, drainOf, isFollowed } from './chunk-writer.js';
+import { ChunkWriter, isFollowed } from './chunk-writer.js';
 import { ClientGone } from './client-gone.js';
-import { outcomeOf, upstreamFailure } from './core/upstream-problem.js';
+import { BodyParts } from './core/body-parts.js';
+import { outcomeOf, tooLong, upstreamFailure } from './core/upstream-problem.js';
 import type { Slot } from '../admission/slot.js';
 import type { EngineClient, EngineController, EngineHandler, Target } from './engine-client.js';
 import type { Exchange } from './exchange.js';
@@ -18,21 +20,19 @@ const MAX_INFORMATIONAL = 10;
 /** Where a call goes, and how long each step of it may take. */
 export type Destination = Pick<Target, 'upstream' | 'timeouts'>;
 
-/** What the call is made of, and who gets its answer. */
+/** What the call is made of, who gets its answer, and who is told how it ended. */
 interface Crossing {
   readonly slot: Slot;
-  readonly target: Target;
+  readonly to: Destination;
   readonly call: EngineCall;
   readonly exchange: Exchange;
   readonly rendering: Rendering;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
-/** Nothing has reached the engine: the request may go to another one. */
-class NotConnected extends Error {
-  constructor(readonly problem: GatewayProblem) {
-    super('the engine refused the connection');
-  }
-}
+/** Nothing has reached the engine, so that the request may go to another one. */
+type OnRefused = (crossing: Crossing, problem: GatewayProblem) => void;
 
 /** Sends a call to an upstream and its answer to the client, piece by piece, with backpressure. */
 export class Relay {
@@ -43,22 +43,31 @@ export class Relay {
    * that refuses the connection is passed over while the upstream has another one. Rejects with a GatewayProblem that
    * has not been told to the client yet, or with ClientGone.
    */
-  async send(slot: Slot, to: Destination, call: EngineCall, exchange: Exchange, rendering: Rendering): Promise<void> {
-    for (;;) {
-      try {
-        const crossing = { slot, target: { ...to, endpoint: slot.endpoint }, call, exchange, rendering };
-        await new Promise<void>((resolve, reject) => new Passage(this.engines, crossing, resolve, reject).start());
-        return;
-      } catch (error) {
-        if (!(error instanceof NotConnected)) throw error;
-        exchange.record.phase = 'queued';
-        exchange.record.queuedAt = exchange.clock.now();
-        if (await slot.moveOn(exchange)) continue;
-        // There is no other one: it has waited for nothing.
-        exchange.record.phase = 'waiting';
-        throw error.problem;
-      }
+  send(slot: Slot, to: Destination, call: EngineCall, exchange: Exchange, rendering: Rendering): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#start({ slot, to, call, exchange, rendering, resolve, reject });
+    });
+  }
+
+  #start(crossing: Crossing): void {
+    new Passage(this.engines, crossing, this.#refused).start();
+  }
+
+  readonly #refused: OnRefused = (crossing, problem) => {
+    this.#moveOn(crossing, problem).catch(crossing.reject);
+  };
+
+  async #moveOn(crossing: Crossing, problem: GatewayProblem): Promise<void> {
+    const { slot, exchange } = crossing;
+    exchange.record.phase = 'queued';
+    exchange.record.queuedAt = exchange.clock.now();
+    if (await slot.moveOn(exchange)) {
+      this.#start(crossing);
+      return;
     }
+    // There is no other one: it has waited for nothing.
+    exchange.record.phase = 'waiting';
+    crossing.reject(problem);
   }
 }
 
@@ -66,17 +75,16 @@ export class Relay {
 class Passage implements EngineHandler {
   #controller: EngineController | undefined;
   #mode: 'none' | 'stream' | 'whole' = 'none';
-  #held: Buffer[] = [];
+  #held: BodyParts | undefined;
   #heldBytes = 0;
   #wrote = false;
   #settled = false;
   #answered = false;
   #informational = 0;
-  #stall: Timer | undefined;
+  #backpressure: Backpressure | undefined;
   #life: Timer | undefined;
   readonly #response: ServerResponse;
   readonly #writer: ChunkWriter;
-  readonly #drained = (): void => this.#resume();
 
   private readonly exchange: Exchange;
   private readonly rendering: Rendering;
@@ -84,27 +92,29 @@ class Passage implements EngineHandler {
   constructor(
     private readonly engines: EngineClient,
     private readonly crossing: Crossing,
-    private readonly resolve: () => void,
-    private readonly reject: (error: Error) => void,
+    private readonly onRefused: OnRefused,
   ) {
-    this.exchange = crossing.exchange;
-    this.rendering = crossing.rendering;
-    this.#response = this.exchange.response;
-    this.#writer = new ChunkWriter(this.#response);
+    const { exchange, rendering } = crossing;
+    this.exchange = exchange;
+    this.rendering = rendering;
+    this.#response = exchange.response;
+    this.#writer = new ChunkWriter(exchange.response);
   }
 
   private get timeouts(): TimeoutsConfig {
-    return this.crossing.target.timeouts;
+    return this.crossing.to.timeouts;
   }
 
   start(): void {
     const { exchange } = this;
-    if (exchange.gone) return this.reject(new ClientGone());
-    exchange.record.sentTo(this.crossing.slot.endpoint?.id, exchange.clock.now());
+    const { slot, to, call } = this.crossing;
+    if (exchange.gone) return this.crossing.reject(new ClientGone());
+    const { endpoint } = slot;
+    const { totalMs } = to.timeouts;
+    exchange.record.sentTo(endpoint?.id, exchange.clock.now());
     exchange.onLeave(() => this.#clientLeft());
-    const { totalMs } = this.timeouts;
     if (totalMs !== undefined) this.#life = exchange.clock.after(totalMs, () => this.#tooLong());
-    this.engines.dispatch(this.crossing.target, this.crossing.call, this);
+    this.engines.dispatch({ ...to, endpoint }, call, this);
   }
 
   onRequestStart(controller: EngineController): void {
@@ -167,7 +177,7 @@ class Passage implements EngineHandler {
   }
 
   #hold(chunk: Buffer): void {
-    this.#held.push(chunk);
+    (this.#held ??= new BodyParts(0)).add(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= this.rendering.wholeLimitBytes) return;
     this.#mode = 'stream';
@@ -177,9 +187,8 @@ class Passage implements EngineHandler {
   }
 
   #heldBody(): Buffer {
-    const [first] = this.#held;
-    const body = this.#held.length === 1 && first !== undefined ? first : Buffer.concat(this.#held);
-    this.#held = [];
+    const body = this.#held?.joined() ?? Buffer.alloc(0);
+    this.#held = undefined;
     return body;
   }
 
@@ -196,16 +205,9 @@ class Passage implements EngineHandler {
   }
 
   #pause(): void {
-    if (this.#stall !== undefined) return;
-    this.#controller?.pause();
-    drainOf(this.#response).once('drain', this.#drained);
-    this.#stall = this.exchange.clock.after(this.timeouts.writeMs, () => this.#response.destroy());
-  }
-
-  #resume(): void {
-    this.#stall?.cancel();
-    this.#stall = undefined;
-    this.#controller?.resume();
+    const { clock } = this.exchange;
+    this.#backpressure ??= new Backpressure(this.#response, clock, this.timeouts.writeMs);
+    this.#backpressure.hold(this.#controller);
   }
 
   #endWhole(whole: WholeResponse): void {
@@ -238,8 +240,7 @@ class Passage implements EngineHandler {
 
   #tooLong(): void {
     if (this.#settled) return;
-    const detail = `The answer took longer than the ${(this.timeouts.totalMs ?? 0) / 1000} s that this route allows (timeout).`;
-    const problem = new GatewayProblem('upstream-timeout', { detail });
+    const problem = tooLong(this.timeouts.totalMs ?? 0);
     this.#fail(problem);
     this.#controller?.abort(problem);
   }
@@ -256,7 +257,10 @@ class Passage implements EngineHandler {
     const problem = failure.problem;
     if (!(error instanceof GatewayProblem) || record.upstreamOutcome === undefined)
       record.upstreamOutcome = failure.outcome;
-    if (failure.outcome === 'refused' && !this.#answered) return this.#settle(new NotConnected(problem));
+    if (failure.outcome === 'refused' && !this.#answered) {
+      this.#close(problem);
+      return this.onRefused(this.crossing, problem);
+    }
     if (!this.exchange.started) return this.#settle(problem);
     const last = this.rendering.failure(problem);
     // An answer that had said its last word before the engine broke off is complete.
@@ -270,11 +274,18 @@ class Passage implements EngineHandler {
   }
 
   #settle(error?: Error): void {
+    this.#close(error);
+    if (error !== undefined) return this.crossing.reject(error);
+    this.exchange.watchLastBytes(this.timeouts.writeMs);
+    this.crossing.resolve();
+  }
+
+  /** The engine's side is over: nothing more is taken from it, and what it came to is charged. */
+  #close(error: Error | undefined): void {
     this.#settled = true;
     const { exchange } = this;
     exchange.onLeave(undefined);
-    drainOf(this.#response).removeListener('drain', this.#drained);
-    this.#stall?.cancel();
+    this.#backpressure?.end();
     this.#life?.cancel();
     exchange.record.upstreamEndedAt = exchange.clock.now();
     const { usage } = this.rendering;
@@ -284,8 +295,5 @@ class Passage implements EngineHandler {
       this.crossing.slot.settle(usage);
     }
     charge(this.crossing.slot, this.rendering, exchange.record, { answered: this.#answered, error });
-    if (error !== undefined) return this.reject(error);
-    exchange.watchLastBytes(this.timeouts.writeMs);
-    this.resolve();
   }
 }

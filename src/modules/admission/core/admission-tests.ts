@@ -98,13 +98,8 @@ function keepsToShare(r: Candidate, e: EndpointLedger, pool: PoolView): boolean 
 const disturbsTopBand = ({ band, estimateMs }: Candidate, { policy, topBandAround }: PoolView): boolean =>
   isLowBand(band, policy) && estimateMs > QUIET_BELOW_MS && topBandAround;
 
-const leasesOf = (endpoint: EndpointLedger, kind: WorkClass): number => {
-  let count = 0;
-  for (const lease of endpoint.leases) if (lease.kind === kind) count += 1;
-  return count;
-};
-
 const longInPrefill = (endpoint: EndpointLedger): boolean => {
+  if (endpoint.kinds.long === 0) return false;
   for (const lease of endpoint.leases) if (lease.kind === 'long' && lease.firstTokenAt === undefined) return true;
   return false;
 };
@@ -116,12 +111,12 @@ function fitsLong(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView
   if (pool.lane !== endpoint) {
     return candidate.estimateMs <= SMALL_LONG_MS && candidate.waitedMs >= LONG_PATIENCE_MS && endpoint.occupied() === 0;
   }
-  return candidate.waitedMs >= LONG_PATIENCE_MS || endpoint.leases.size === leasesOf(endpoint, 'long');
+  return candidate.waitedMs >= LONG_PATIENCE_MS || endpoint.leases.size === endpoint.kinds.long;
 }
 
 function fitsHeavyShape(candidate: Candidate, endpoint: EndpointLedger, pool: PoolView): boolean {
   if (candidate.kind !== 'heavy') return true;
-  if (leasesOf(endpoint, 'heavy') >= Math.max(1, Math.floor(endpoint.slots / 4))) return false;
+  if (endpoint.kinds.heavy >= Math.max(1, Math.floor(endpoint.slots / 4))) return false;
   const decoding = endpoint.leases.size - endpoint.prefills;
   return decoding < 2 || pool.now >= endpoint.heavyEndedAt + HEAVY_REST * endpoint.heavyTookMs;
 }

@@ -81,8 +81,7 @@ export class EndpointChoice {
     const longRecently = view.longWaits || view.share?.told === false || view.now - lastLongAt < LONG_RECENT_MS;
     const upper = candidate.band <= this.policy.defaultBand;
     const penalty = endpoint === view.lane && longRecently ? (upper ? LANE_PENALTY.upper : LANE_PENALTY.lower) : 0;
-    let longs = 0;
-    for (const { kind } of endpoint.leases) if (kind === 'long') longs += 1;
-    return endpoint.backlogMs(view.now) / 1000 + OCCUPIED_WEIGHT * endpoint.occupied() + penalty + LONG_WEIGHT * longs;
+    const backlog = endpoint.backlogMs(view.now) / 1000;
+    return backlog + OCCUPIED_WEIGHT * endpoint.occupied() + penalty + LONG_WEIGHT * endpoint.kinds.long;
   }
 }

@@ -1,5 +1,6 @@
 import { ALONE, grownBy, type AtReading, type ReadingTerms } from './at-reading.js';
 import type { GaugeReading, WorkClass } from './pool-types.js';
+import { ForeignPrefill, OVERDUE_SHARE } from './foreign-prefill.js';
 import { Places } from './places.js';
 import { PrefillRate } from './prefill-rate.js';
 
@@ -8,15 +9,7 @@ const VISIBLE_AFTER_MS = 50;
 const DOWN_MS = 5000;
 /** An expired estimate never reads as zero. */
 const LEAST_BACKLOG_A_PREFILL_MS = 200;
-const OVERDUE_SHARE = 0.4;
 const STALL_BACKLOG_MS = 10_000;
-/** When memory that is not ours grows as a prompt makes it grow, and how much work that is then taken for. */
-const FOREIGN_BACKLOG_MS = 6000;
-const FOREIGN_GROWTH_TOKENS = 1500;
-const FOREIGN_LEAST_TOKENS = 4000;
-const FOREIGN_WITHIN_READINGS = 7;
-/** Where other gateways do not tell of their prompts, this is the only sign of them: sooner, and more than chat may find. */
-const UNTOLD = { backlogMs: 25_000, growthTokens: 2000, leastTokens: 2500, withinReadings: 3 } as const;
 
 /** One request at the endpoint. */
 export interface LeaseEntry {
@@ -45,6 +38,8 @@ const isOverUnseen = ({ visible, grantedAt, estimateMs }: LeaseEntry, now: numbe
 export class EndpointLedger {
   readonly rate = new PrefillRate();
   readonly leases = new Set<LeaseEntry>();
+  /** How many of them are of each class. */
+  readonly kinds: Record<WorkClass, number> = { light: 0, heavy: 0, long: 0 };
   /** Places of all leases, and of this gateway's. */
   places = 0;
   ownPlaces = 0;
@@ -71,9 +66,10 @@ export class EndpointLedger {
   /** Granted so lately that the reading may not show them. */
   readonly #unseen = new Places<LeaseEntry>();
   #releasedSince = 0;
-  #untold = false;
-  #foreignTokens: number[] = [];
-  #foreignSince: number | undefined;
+  readonly #foreign = new ForeignPrefill();
+  #backlogMs = 0;
+  /** For when that was found; undefined: something has changed since. */
+  #backlogAt: number | undefined;
 
   constructor(
     readonly id: string,
@@ -131,13 +127,14 @@ export class EndpointLedger {
     else if (this.slowStart !== undefined)
       this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
     this.reading = reading;
+    this.#backlogAt = undefined;
     const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
     this.#unseen.clear();
     for (const lease of this.leases) if (lease.grantedAt >= visibleUntil) this.#unseen.add(lease);
     this.#releasedSince = 0;
-    this.#untold = terms.untold;
     this.#remoteAtReading = terms.live ? this.#remoteShown() : undefined;
-    this.#watchForeign(reading);
+    const foreignTokens = this.foreignKvTokens(reading.takenAtMs);
+    this.#foreign.read(foreignTokens, reading.takenAtMs, { prefills: this.prefills, untold: terms.untold });
     const occupied = this.gaugedPlaces();
     this.atReading = occupied === undefined ? undefined : { own: this.ownPlaces, occupied, turn: terms.turn };
   }
@@ -155,12 +152,12 @@ export class EndpointLedger {
   /** The gauges are too old to be believed: what this gateway has itself remains. */
   forgetReading(): void {
     this.reading = undefined;
+    this.#backlogAt = undefined;
     this.atReading = undefined;
     this.#remoteAtReading = undefined;
     this.#unseen.clear();
     this.#releasedSince = 0;
-    this.#foreignTokens = [];
-    this.#foreignSince = undefined;
+    this.#foreign.forget();
   }
 
   refuse(now: number): void {
@@ -196,11 +193,18 @@ export class EndpointLedger {
 
   /** Milliseconds of prefill that are ahead of a newcomer. */
   backlogMs(now: number): number {
-    return Math.max(this.#ownBacklogMs(now), this.#stallMs(), this.#foreignMs(now));
+    // Several tests of one request ask for it, and it takes a walk over all leases.
+    if (this.#backlogAt !== now) {
+      this.#backlogMs = Math.max(this.#ownBacklogMs(now), this.#stallMs(), this.#foreign.backlogMs(now, this.prefills));
+      this.#backlogAt = now;
+    }
+    return this.#backlogMs;
   }
 
   #add(entry: LeaseEntry): void {
     this.leases.add(entry);
+    this.kinds[entry.kind] += 1;
+    this.#backlogAt = undefined;
     this.places += entry.places;
     this.kvReserved += entry.kvTokens;
     if (entry.firstTokenAt !== undefined) return;
@@ -210,6 +214,8 @@ export class EndpointLedger {
 
   #drop(entry: LeaseEntry): void {
     this.leases.delete(entry);
+    this.kinds[entry.kind] -= 1;
+    this.#backlogAt = undefined;
     this.places -= entry.places;
     this.kvReserved -= entry.kvTokens;
     if (entry.firstTokenAt === undefined) this.#endPrefill(entry);
@@ -261,29 +267,6 @@ export class EndpointLedger {
     return waiting > 0 && running < this.slots && (kvUsage ?? 0) < 0.9 ? STALL_BACKLOG_MS : 0;
   }
 
-  #foreignMs(now: number): number {
-    if (this.#foreignSince === undefined || (this.prefills > 0 && !this.#untold)) return 0;
-    const least = this.#untold ? UNTOLD.backlogMs : FOREIGN_BACKLOG_MS;
-    return Math.max(least, OVERDUE_SHARE * (now - this.#foreignSince));
-  }
-
-  #watchForeign(reading: GaugeReading): void {
-    const tokens = this.foreignKvTokens(reading.takenAtMs);
-    this.#foreignTokens = [...this.#foreignTokens, tokens].slice(-FOREIGN_WITHIN_READINGS);
-    const growth = tokens - Math.min(...this.#foreignTokens);
-    // Our own prompts are no more than estimated: one of them may look like somebody else's.
-    const grows = growth >= FOREIGN_GROWTH_TOKENS && tokens > FOREIGN_LEAST_TOKENS && this.prefills === 0;
-    const isOthers = grows || (this.#untold && this.#growsUntold(tokens, growth));
-    this.#foreignSince = isOthers ? (this.#foreignSince ?? reading.takenAtMs) : undefined;
-  }
-
-  /** Known once, it lasts as long as memory still grows, whatever we have there ourselves. */
-  #growsUntold(tokens: number, growth: number): boolean {
-    if (this.#foreignSince !== undefined) return growth >= FOREIGN_GROWTH_TOKENS;
-    const lately = tokens - Math.min(...this.#foreignTokens.slice(-UNTOLD.withinReadings));
-    return tokens > UNTOLD.leastTokens && lately >= UNTOLD.growthTokens && this.prefills === 0;
-  }
-
   #allocated(now: number): number {
     let tokens = 0;
     for (const { firstTokenAt, estimateMs, grantedAt, promptTokens, kvTokens } of this.leases) {
@@ -301,6 +284,7 @@ export class EndpointLedger {
 
   #endPrefill(entry: LeaseEntry): void {
     this.prefills -= 1;
+    this.#backlogAt = undefined;
     this.prefillEstimateMs = this.prefills === 0 ? 0 : this.prefillEstimateMs - entry.estimateMs;
   }
 

@@ -1,3 +1,4 @@
+import { endianness } from 'node:os';
 import { invalidBody } from './body-problems.js';
 
 const QUOTE = 0x22;
@@ -12,6 +13,8 @@ const NINE = 0x39;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
+
+const LITTLE_ENDIAN = endianness() === 'LE';
 
 /** How deep a body may nest, its own object counted. */
 export const MAX_DEPTH = 512;
@@ -35,6 +38,10 @@ const LITERALS = new Map([
 /** The closing bytes that are awaited. Reading is synchronous, so one stack serves every body. */
 const awaited = new Uint8Array(MAX_DEPTH + 1);
 
+/** Which byte of a word, in the order of the memory, has the first high bit. */
+const firstByteOf = (bits: number): number =>
+  (bits & 0x8080) !== 0 ? ((bits & 0x80) !== 0 ? 0 : 1) : (bits & 0x800000) !== 0 ? 2 : 3;
+
 /** Whether a byte is a decimal digit. */
 export const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE;
 const isHex = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
@@ -46,7 +53,7 @@ const isHex = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61
 export class JsonBytes {
   readonly bytes: Buffer;
   private readonly length: number;
-  /** The same memory as whole words, so that long strings are read four bytes at a time. */
+  /** The same memory as whole words, so that strings are read four bytes at a time; none where they are the other way. */
   private readonly words: Int32Array;
   /** How many bytes of the first word lie before the body. */
   private readonly lead: number;
@@ -55,7 +62,8 @@ export class JsonBytes {
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.length = bytes.byteLength;
     this.lead = bytes.byteOffset & 3;
-    this.words = new Int32Array(bytes.buffer, bytes.byteOffset - this.lead, (this.lead + bytes.byteLength) >> 2);
+    const words = LITTLE_ENDIAN ? (this.lead + bytes.byteLength) >> 2 : 0;
+    this.words = new Int32Array(bytes.buffer, bytes.byteOffset - this.lead, words);
   }
 
   /**
@@ -178,35 +186,40 @@ export class JsonBytes {
   }
 
   private endOfString(start: number): number {
-    let at = this.skipPlain(start + 1);
+    const { bytes, length } = this;
+    let at = start + 1;
     for (;;) {
-      const byte = this.byte(at);
+      at = this.skipPlain(at);
+      const byte = at < length ? (bytes[at] ?? 0) : 0;
       if (byte === QUOTE) return at + 1;
       if (byte !== BACKSLASH) throw this.fault(at, 'the rest of a string, with control characters escaped,');
-      at = this.skipPlain(this.endOfEscape(at));
+      at = this.endOfEscape(at);
     }
   }
 
   /** Index of the first byte that is a quote, a backslash, a control character or the end. */
   private skipPlain(start: number): number {
-    const { bytes, words, lead, length } = this;
-    let at = start;
-    // Short strings end before words pay, so the first bytes are looked at one by one, up to where a word begins.
-    const aligned = Math.min(((start + lead + 11) & ~3) - lead, length);
-    while (at < aligned) {
-      if (PLAIN[bytes[at] ?? 0] === 0) return at;
-      at++;
-    }
-    let word = (at + lead) >> 2;
+    const { words, lead } = this;
     const end = words.length;
-    while (word < end) {
-      const four = words[word] ?? 0;
-      // The high bit of a byte becomes 1 where the byte is below 0x20 or the quote (left), or the backslash (right);
-      // a borrow may set it falsely, but only behind a true one, and bytes from 0x80 up are masked out.
-      if (((((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & ~four & 0x80808080) !== 0) break;
-      word++;
+    let word = (start + lead) >> 2;
+    if (word < end) {
+      // Ones in place of the bytes that lie before the start: they stop nothing.
+      let four = (words[word] ?? 0) | ((1 << (((start + lead) & 3) << 3)) - 1);
+      for (;;) {
+        // The high bit of a byte becomes 1 where the byte is below 0x20 or the quote (left), or the backslash (right);
+        // a borrow may set it falsely, but only behind a true one, and bytes from 0x80 up are masked out.
+        const stops = (((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & ~four & 0x80808080;
+        if (stops !== 0) return (word << 2) - lead + firstByteOf(stops);
+        if (++word === end) break;
+        four = words[word] ?? 0;
+      }
     }
-    at = Math.max(at, (word << 2) - lead);
+    return this.skipPlainBytes(Math.max(start, (end << 2) - lead));
+  }
+
+  private skipPlainBytes(start: number): number {
+    const { bytes, length } = this;
+    let at = start;
     while (at < length && PLAIN[bytes[at] ?? 0] !== 0) at++;
     return at;
   }

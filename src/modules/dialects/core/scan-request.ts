@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { CanonicalRequest, Operation } from '../../../common/canonical/canonical-request.js';
 import { invalidBody, invalidField } from './body-problems.js';
-import { isDigit, JsonBytes } from './json-bytes.js';
+import { JsonBytes } from './json-bytes.js';
+import { numberAt } from './json-number.js';
 import { eachElement, type Member } from './json-walk.js';
 import type { MemberName } from './member-names.js';
 import type { PromptSize } from './prompt-size.js';
@@ -42,9 +43,6 @@ export interface ScannedRequest extends ScannedBody {
   readonly encodingFormat: string | undefined;
 }
 
-/** A number written longer is no count, and is not converted. */
-const MAX_COUNT_BYTES = 32;
-const MAX_EXACT_DIGITS = 15;
 const NO_COUNT = 'has to be a whole number of at least 0, or null';
 const MAX_FORMAT_BYTES = 64;
 const HAS_BOM = 'begins with a byte order mark, which JSON does not allow';
@@ -152,29 +150,9 @@ class FieldReader {
   private count(name: MemberName): number | undefined {
     const member = this.valueOf(name);
     if (member === undefined) return undefined;
-    const { valueStart, valueEnd } = member;
-    const value = this.digits(valueStart, valueEnd) ?? this.number(valueStart, valueEnd);
+    const value = numberAt(this.json, member.valueStart, member.valueEnd);
     if (!Number.isSafeInteger(value) || value < 0) throw invalidField(name, NO_COUNT);
     return value;
-  }
-
-  /** A number as it is nearly always written; undefined: it has other than digits, or too many to be exact. */
-  private digits(start: number, end: number): number | undefined {
-    if (end - start > MAX_EXACT_DIGITS) return undefined;
-    let value = 0;
-    for (let at = start; at < end; at++) {
-      const byte = this.json.byte(at);
-      if (!isDigit(byte)) return undefined;
-      value = 10 * value + byte - 0x30;
-    }
-    return value;
-  }
-
-  /** NaN for what is no number: its quote, bracket or letter makes it so. */
-  private number(start: number, end: number): number {
-    if (end - start > MAX_COUNT_BYTES) return NaN;
-    // The sum makes a 0 of -0.
-    return Number(this.json.bytes.toString('latin1', start, end)) + 0;
   }
 
   private includeUsage(): boolean {

@@ -25,19 +25,12 @@ interface Kind {
 export class RejectionBook {
   /** The one that came last stands last. */
   readonly #kinds = new Map<string, Kind>();
+  #last: Kind | undefined;
 
   add(record: RequestRecord): void {
-    const { problem, cause, upstream, principal } = record;
-    const why = typeof cause === 'string' ? cause : '';
-    const key = `${problem ?? ''}\n${why}\n${upstream}\n${principal?.tenant ?? ''}\n${principal?.band ?? ''}`;
-    const before = this.#kinds.get(key);
-    this.#kinds.delete(key);
-    if (before === undefined || record.endedAt - before.newest.endedAt > QUIET_MS) this.#begin(key, record);
-    else {
-      before.newest = record;
-      before.times += 1;
-      this.#kinds.set(key, before);
-    }
+    // In a storm nearly all are of the kind that came before, and no key has to be made to see that.
+    if (this.#last !== undefined && isAnother(this.#last.newest, record)) this.#last = count(this.#last, record);
+    else this.#find(record);
   }
 
   /** All kinds, the newest first. */
@@ -49,12 +42,40 @@ export class RejectionBook {
     }));
   }
 
-  #begin(key: string, record: RequestRecord): void {
+  #find(record: RequestRecord): void {
+    const { problem, cause, upstream, principal } = record;
+    const why = typeof cause === 'string' ? cause : '';
+    const key = `${problem ?? ''}\n${why}\n${upstream}\n${principal?.tenant ?? ''}\n${principal?.band ?? ''}`;
+    const before = this.#kinds.get(key);
+    this.#kinds.delete(key);
+    const isKnown = before !== undefined && isRecent(before.newest, record);
+    this.#last = isKnown ? count(before, record) : this.#begin(record);
+    this.#kinds.set(key, this.#last);
+  }
+
+  #begin(record: RequestRecord): Kind {
     const [oldest] = this.#kinds.keys();
     if (this.#kinds.size >= MOST_KINDS && oldest !== undefined) this.#kinds.delete(oldest);
-    this.#kinds.set(key, { newest: record, times: 1, since: record.endedAt });
+    return { newest: record, times: 1, since: record.endedAt };
   }
 }
+
+function count(kind: Kind, record: RequestRecord): Kind {
+  kind.newest = record;
+  kind.times += 1;
+  return kind;
+}
+
+const isRecent = (before: RequestRecord, now: RequestRecord): boolean => now.endedAt - before.endedAt <= QUIET_MS;
+
+/** Whether one is of the same kind as the one before, as far as that shows at a glance. */
+const isAnother = (before: RequestRecord, now: RequestRecord): boolean =>
+  before.problem === now.problem &&
+  before.cause === now.cause &&
+  before.upstream === now.upstream &&
+  before.principal?.tenant === now.principal?.tenant &&
+  before.principal?.band === now.principal?.band &&
+  isRecent(before, now);
 
 const kindOf = ({ reason, why, upstream, tenant, band }: Rejection): string =>
   JSON.stringify([reason, why, upstream, tenant, band]);

@@ -47,6 +47,12 @@ export function upstreamFailure(error: unknown, midway: boolean): UpstreamFailur
   return { problem: new GatewayProblem('upstream-unreachable', { detail, cause: error }), outcome: 'reset' };
 }
 
+/** Of an answer that had not ended when its route's whole time was over. */
+export const tooLong = (totalMs: number): GatewayProblem =>
+  new GatewayProblem('upstream-timeout', {
+    detail: `The answer took longer than the ${totalMs / 1000} s that this route allows (timeout).`,
+  });
+
 const noSocket = (cause: unknown): GatewayProblem =>
   new GatewayProblem('not-ready', {
     detail: 'The gateway has no socket left to reach the engine: overloaded.',

@@ -17,10 +17,10 @@ export class LinePage {
     return true;
   }
 
-  /** All lines in a row; the page is empty then. */
-  take(): string {
-    const text = this.#bytes.toString('utf8', 0, this.#used);
+  /** All lines in a row, a copy; the page is empty then. */
+  take(): Buffer {
+    const lines = Buffer.from(this.#bytes.subarray(0, this.#used));
     this.#used = 0;
-    return text;
+    return lines;
   }
 }

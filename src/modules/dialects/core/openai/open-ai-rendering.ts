@@ -11,9 +11,10 @@ import { tokensInBody } from '../delivered-tokens.js';
 import { engineErrorFromBody } from '../engine-error.js';
 import { checkEngineHead, fieldOf, handedOnFields, isEventStream, isJsonType } from '../engine-head.js';
 import { errorEvent, problemEvent } from '../openai-problem.js';
+import { readAnswer, type ReadAnswer } from './read-answer.js';
 import { StreamRenderer } from './stream-renderer.js';
 import { TailTap, usageInBody } from './usage-tap.js';
-import { errorInAnswer, repairedChat, searchedOf, type Searched } from './whole-answer.js';
+import { errorInAnswer, repairedChat } from './whole-answer.js';
 import { engineFailureOf, renderEngineError, wrapped } from '../openai-engine-error.js';
 
 /** What the rendering of one answer has to know of its request. */
@@ -134,9 +135,9 @@ export class OpenAiRendering implements Rendering {
   whole(body: Buffer): WholeResponse {
     const { operation, context } = this.terms;
     if (this.status >= 400) return this.failedWhole(renderEngineError(this.status, this.headers, body, context));
-    const searched = searchedOf(body);
-    const error = errorInAnswer(body, operation, searched);
-    if (error === undefined) return this.answer(body, searched);
+    const read = readAnswer(body);
+    const error = errorInAnswer(body, operation, read);
+    if (error === undefined) return this.answer(body, read);
     const failure = engineFailureOf(error, 502);
     // A prompt that is too long is the caller's to mend, under whatever status the engine says so.
     if (failure.status === 400) return this.failedWhole(wrapped(failure, this.headers, context));
@@ -163,14 +164,14 @@ export class OpenAiRendering implements Rendering {
     return { status: this.status, headers: ['content-type', contentType, ...fields, ...handedOnFields(this.headers)] };
   }
 
-  private answer(body: Buffer, searched: Searched): WholeResponse {
+  private answer(body: Buffer, read: ReadAnswer | undefined): WholeResponse {
     const { operation, restore, vectors, context, stream } = this.terms;
-    this.wholeUsage = usageInBody(searched);
+    this.wholeUsage = read?.usage ?? usageInBody(body);
     if (operation === 'chat' || operation === 'completions') this.wholeTokens = tokensInBody(body.length);
     if (operation === 'rerank' && restore !== undefined) return this.success(JSON_TYPE, restore(body));
     if (operation === 'embeddings' && this.quirks.vectors)
       return this.success(this.jsonType(), withVectors(body, vectors));
-    const repaired = operation === 'chat' ? repairedChat(body, this.quirks, context.requestId, searched) : body;
+    const repaired = operation === 'chat' ? repairedChat(body, this.quirks, context.requestId, read) : body;
     if (!stream) return this.success(this.jsonType(), repaired);
     return { ...this.headWith(EVENT_STREAM, STREAM_FIELDS), body: this.events.push(answerAsStream(repaired)) };
   }

@@ -4,6 +4,7 @@ import { type EngineError, engineErrorIn } from '../engine-error.js';
 import { unusableAnswer } from '../engine-head.js';
 import { withMember } from '../json-splice.js';
 import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
+import type { ReadAnswer } from './read-answer.js';
 import { CallIds, completed, MAX_MENDED_CALLS } from './tool-calls.js';
 
 /** The member without which an answer is none. Reranked lists have several shapes, and pass in all of them. */
@@ -16,24 +17,14 @@ const ANSWER_MEMBER: Readonly<Record<Operation, string | undefined>> = {
 const OPENING = /^[\uFEFF\s]*[{[]/;
 const CLOSING = /[}\]]\s*$/;
 const EDGE_BYTES = 64;
-const SHORT_BYTES = 16 * 1024;
 const CALLS = /"tool_calls"\s*:(?!\s*(?:null|\[\s*\]))/;
 
-/** A body in the form in which it is searched: one byte, one character, so that places are the same. */
-export type Searched = string | Buffer;
-
-/** One copy to a text is cheaper than a search of the bytes for each name; a long body is not worth the copy. */
-export const searchedOf = (body: Buffer): Searched => (body.length <= SHORT_BYTES ? body.toString('latin1') : body);
-
-/** The error that a 200 hides; undefined where it is an answer. Throws where it is neither. */
-export function errorInAnswer(
-  body: Buffer,
-  operation: Operation,
-  searched: Searched = searchedOf(body),
-): EngineError | undefined {
+/** The error that a 200 hides; undefined where it is an answer. Throws where it is neither. `read`: as far as it was read. */
+export function errorInAnswer(body: Buffer, operation: Operation, read?: ReadAnswer): EngineError | undefined {
+  if (read?.isAnswer === true) return undefined;
   if (!looksLikeJson(body)) throw unusableAnswer('the answer is no JSON');
   const member = ANSWER_MEMBER[operation];
-  if (isPlainAnswer(searched, member)) return undefined;
+  if (isPlainAnswer(body, member)) return undefined;
   const value = parsedJson(body.toString('utf8').replace(/^\uFEFF/, ''));
   if (value === undefined) throw unusableAnswer('the answer is no JSON');
   const isAnswer = ['choices', 'data', 'results'].some((name) => isObject(value) && Array.isArray(value[name]));
@@ -43,14 +34,10 @@ export function errorInAnswer(
 }
 
 /** A whole chat answer, mended where its engine is known to fall short; the same buffer where nothing is amiss. */
-export function repairedChat(
-  body: Buffer,
-  quirks: ResponseQuirks,
-  seed: string,
-  searched: Searched = searchedOf(body),
-): Buffer {
-  const mayLackRole = quirks.role && !searched.includes('"role"');
-  const mayHaveCalls = quirks.toolCalls && searched.includes('"tool_calls"') && CALLS.test(body.toString('latin1'));
+export function repairedChat(body: Buffer, quirks: ResponseQuirks, seed: string, read?: ReadAnswer): Buffer {
+  if (read?.maybeAmiss === false) return body;
+  const mayLackRole = quirks.role && !body.includes('"role"');
+  const mayHaveCalls = quirks.toolCalls && body.includes('"tool_calls"') && CALLS.test(body.toString('latin1'));
   if (!mayLackRole && !mayHaveCalls) return body;
   const source = body.toString('utf8');
   const value = parsedJson(source);
@@ -76,9 +63,9 @@ function repairedChoice(json: string, position: number, choice: unknown, quirks:
 }
 
 /** A quote inside a JSON string is escaped, so nothing that a model wrote can look like these members. */
-function isPlainAnswer(searched: Searched, member: string | undefined): boolean {
-  if (searched.includes('"error"') || searched.includes('"detail"')) return false;
-  return member === undefined || searched.includes(`"${member}"`);
+function isPlainAnswer(body: Buffer, member: string | undefined): boolean {
+  if (body.includes('"error"') || body.includes('"detail"')) return false;
+  return member === undefined || body.includes(`"${member}"`);
 }
 
 function looksLikeJson(body: Buffer): boolean {
