@@ -27,6 +27,7 @@ export const IMAGE = {
     '--disable-sigusr1',
     '--max-old-space-size-percentage=50',
     '--max-semi-space-size=6',
+    '--heap-growing-percent=400',
     '/app/dist/main.js',
   ],
   command: ['serve'],
