@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client, type buildConnector, type Dispatcher } from 'undici';
 import { ConnectionPool, type Connection, type PoolLimits } from './core/connection-pool.js';
-import { giveBackMemory } from './core/spent-bytes.js';
+import { giveBackMemory } from '../../common/spent-bytes.js';
 
 /** One request as undici takes it, and who gets its answer. */
 export interface EngineJob extends Dispatcher.DispatchOptions {

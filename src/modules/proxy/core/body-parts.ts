@@ -1,4 +1,4 @@
-import { giveBackMemory } from './spent-bytes.js';
+import { giveBackMemory } from '../../../common/spent-bytes.js';
 
 /** A piece that is smaller costs more to keep than it holds, and comes from a client that sends a byte a chunk. */
 const SMALL_BYTES = 1024;
