@@ -5,6 +5,9 @@ export interface EngineCall {
   readonly path: string;
   /** Name, value, name, value … without framing, host and credentials: the engine client adds its own. */
   readonly headers: readonly string[];
-  /** undefined: the call has no body, and no framing for one. */
+  /**
+   * undefined: the call has no body, and no framing for one. It is handed over: its memory may be given back as soon as
+   * it has been written and answered, so that nobody can read it again.
+   */
   readonly body: Uint8Array | undefined;
 }

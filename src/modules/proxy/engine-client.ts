@@ -70,6 +70,7 @@ export class EngineClient {
       headersTimeout: readMs,
       bodyTimeout: readMs,
       handler,
+      spent: call.body,
     });
   }
 

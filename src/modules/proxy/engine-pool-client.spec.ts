@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
+import { buildConnector, type Dispatcher } from 'undici';
 import { FakeClock } from '../../../test/support/fake-clock.js';
 import { failJob, openEnginePool, type EnginePool } from './engine-pool-client.js';
 
@@ -23,7 +23,11 @@ async function start(answer: RequestListener): Promise<void> {
 }
 
 function poolTo(port: number): void {
-  pool = openEnginePool(`http://127.0.0.1:${port}`, LIMITS, clock, { allowH2: false, keepAliveTimeout: 1000 });
+  pool = openEnginePool(`http://127.0.0.1:${port}`, LIMITS, clock, {
+    allowH2: false,
+    keepAliveTimeout: 1000,
+    connect: buildConnector({ allowH2: false, timeout: 1000 }),
+  });
 }
 
 afterEach(async () => {
@@ -36,19 +40,22 @@ afterEach(async () => {
 interface Asked {
   readonly path?: string;
   readonly headers?: string[];
+  readonly body?: Buffer;
   /** Breaks the request off when it is sent, or with the first bytes of its answer. */
   readonly abort?: 'sent' | 'answered';
 }
 
 /** Settles with the body of the answer, or `failed: …`. */
-const ask = ({ path = '/', headers = [], abort }: Asked = {}): Promise<string> =>
+const ask = ({ path = '/', headers = [], body, abort }: Asked = {}): Promise<string> =>
   new Promise((resolve) => {
     const parts: Buffer[] = [];
     const left = (controller: Dispatcher.DispatchController): void => controller.abort(new Error('left'));
     pool.carry({
       path,
-      method: 'GET',
+      method: body === undefined ? 'GET' : 'POST',
       headers,
+      body: body ?? null,
+      spent: body,
       handler: {
         onRequestStart: (controller) => abort === 'sent' && left(controller),
         onResponseStart: () => undefined,
@@ -172,4 +179,62 @@ it('fails what runs and what waits when it ends', async () => {
   const reason = new Error('the end');
   await pool.end(reason, failJob(reason));
   expect(new Set(await asked)).toEqual(new Set(['failed: the end']));
+});
+
+describe('the memory of a body', () => {
+  const MIB = 1024 * 1024;
+  const BODY = Buffer.alloc(8 * MIB, 'The quick brown fox. ');
+  const send = (body: Buffer): Promise<string> => ask({ body });
+  /** So that memory which was given back has other content soon. */
+  const overwrite = (): Buffer[] => Array.from({ length: 20 }, () => Buffer.alloc(8 * MIB, 'x'));
+
+  it('is given back when the request has been written and answered', async () => {
+    const seen: number[] = [];
+    await start((request, response) => {
+      request.on('data', (part: Buffer) => seen.push(part.length)).on('end', () => response.end('yes'));
+    });
+    const body = Buffer.from(BODY);
+    expect(await send(body)).toBe('yes');
+    await quiet();
+    expect(body).toHaveLength(0);
+    expect(seen.reduce((sum, bytes) => sum + bytes, 0)).toBe(BODY.length);
+  });
+
+  it('is kept while an engine that has answered has not read all of it', async () => {
+    const engine = createTcpServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+    await once(engine, 'listening');
+    poolTo((engine.address() as AddressInfo).port);
+    const accepted = once(engine, 'connection') as Promise<[Socket]>;
+    const body = Buffer.from(BODY);
+    const asked = send(body);
+    const [socket] = await accepted;
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nearly');
+    expect(await asked).toBe('early');
+    await quiet();
+    expect(body).toHaveLength(BODY.length);
+    expect(overwrite()).toHaveLength(20);
+    const parts: Buffer[] = [];
+    let missing = BODY.length;
+    for await (const part of socket as AsyncIterable<Buffer>) {
+      if (parts.length === 0) missing += part.indexOf('\r\n\r\n') + 4;
+      parts.push(part);
+      missing -= part.length;
+      if (missing === 0) break;
+    }
+    expect(Buffer.concat(parts).subarray(-BODY.length).equals(BODY)).toBe(true);
+    socket.destroy();
+    engine.close();
+  });
+
+  it.each([
+    ['is broken off', { abort: 'sent' }],
+    ['is reset', { path: '/reset' }],
+    ['is cut', { path: '/cut' }],
+  ] as [string, Asked][])('is left to the garbage collector where the request %s', async (_, what) => {
+    await start(play);
+    const body = Buffer.from(BODY);
+    expect(await ask({ ...what, body })).toMatch(/^failed/);
+    await quiet();
+    expect(body).toHaveLength(BODY.length);
+  });
 });

@@ -44,4 +44,17 @@ describe('the parts of a body', () => {
     parts.add(Buffer.alloc(100 * 1024, 'b'));
     expect(parts.joined().toString()).toBe('a'.repeat(200 * 1024) + 'b'.repeat(100 * 1024));
   });
+
+  it('give back the memory of what they have copied', () => {
+    const pieces = (): Buffer[] => Array.from({ length: 6 }, (_, at) => Buffer.alloc(64 * 1024, String(at)));
+    const whole = Buffer.concat(pieces());
+    for (const declaredBytes of [0, whole.length]) {
+      const parts = new BodyParts(declaredBytes);
+      const given = pieces();
+      for (const piece of given) parts.add(piece);
+      expect(parts.joined().equals(whole)).toBe(true);
+      expect(parts.joined().equals(whole)).toBe(true);
+      expect(given.map(({ length }) => length)).toEqual([0, 0, 0, 0, 0, 0]);
+    }
+  });
 });

@@ -1,3 +1,5 @@
+import { giveBackMemory } from '../../../common/spent-bytes.js';
+
 /** A piece that is smaller costs more to keep than it holds, and comes from a client that sends a byte a chunk. */
 const SMALL_BYTES = 1024;
 const BLOCK_BYTES = 16 * 1024;
@@ -5,9 +7,12 @@ const BLOCK_BYTES = 16 * 1024;
 const LARGE_BYTES = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** The pieces of a body as they arrive. What they take is in proportion to their bytes, however many they are. */
+/**
+ * The pieces of a body as they arrive. What they take is in proportion to their bytes, however many they are. They are
+ * handed over: the memory of a piece that has been copied is given back.
+ */
 export class BodyParts {
-  readonly #parts: Buffer[] = [];
+  #parts: Buffer[] = [];
   /** Where pieces are copied together, and how much of it is filled. */
   #block = NOTHING;
   #filledBytes = 0;
@@ -34,12 +39,17 @@ export class BodyParts {
   joined(): Buffer {
     this.#closeBlock();
     const [first = NOTHING] = this.#parts;
-    return this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
+    if (this.#parts.length === 1) return first;
+    const whole = Buffer.concat(this.#parts);
+    this.#parts.forEach(giveBackMemory);
+    this.#parts = [whole];
+    return whole;
   }
 
   #copy(part: Buffer): void {
     part.copy(this.#block, this.#filledBytes);
     this.#filledBytes += part.length;
+    giveBackMemory(part);
   }
 
   #closeBlock(): void {

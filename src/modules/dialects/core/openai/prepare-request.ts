@@ -1,5 +1,6 @@
 import type { CanonicalRequest, Operation } from '../../../../common/canonical/canonical-request.js';
 import type { Model, RoutingTable } from '../../../../common/config/routing-table.js';
+import { giveBackMemory } from '../../../../common/spent-bytes.js';
 import { findModel } from '../find-model.js';
 import { askForUsage } from './ask-for-usage.js';
 import { forceModel } from './force-model.js';
@@ -8,7 +9,7 @@ import { promptSize } from '../prompt-size.js';
 import { repairRequest } from './repair-request.js';
 import { translateRerankRequest } from './rerank-translation.js';
 import { canonicalFrom, scanRequest } from '../scan-request.js';
-import { spliceBody } from './splice-body.js';
+import { spliceBody, type Edit } from './splice-body.js';
 
 /** A request that has been understood: what it means, what the engine is sent, how its answer is to be read. */
 export interface PreparedRequest {
@@ -20,7 +21,8 @@ export interface PreparedRequest {
 
 /**
  * Reads an OpenAI request. The body goes on byte for byte, but for the edits that the engine or an alias needs, all of
- * them made in one splice. Throws a GatewayProblem that names the fault.
+ * them made in one splice. Throws a GatewayProblem that names the fault. The body is handed over: where an edited copy
+ * goes on, its memory is given back; what restores a ranking still reads it.
  */
 export function prepareRequest(
   body: Buffer,
@@ -47,7 +49,7 @@ export function prepareRequest(
   return {
     request,
     model,
-    body: ranking?.body ?? spliceBody(body, edits),
+    body: ranking?.body ?? edited(body, edits),
     terms: {
       engine,
       operation,
@@ -60,4 +62,10 @@ export function prepareRequest(
       ...(ranking === undefined ? {} : { restore: (answer: Buffer) => ranking.restore(answer) }),
     },
   };
+}
+
+function edited(body: Buffer, edits: readonly Edit[]): Buffer {
+  const copy = spliceBody(body, edits);
+  if (copy !== body) giveBackMemory(body);
+  return copy;
 }
