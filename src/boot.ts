@@ -37,9 +37,9 @@ export function announce(log: Logger, { config, warnings }: LoadedConfig, at: Ad
  */
 export function giveBackMemory(): void {
   setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
+  const collect = runInNewContext('gc') as NodeJS.GCFunction;
   setFlagsFromString('--no-expose-gc');
-  if (typeof collect === 'function') collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 /** What the system or the person at the terminal says. */

@@ -56,7 +56,10 @@ export class Gateway {
   ) {}
 
   /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
-  static async start(config: GatewayConfig, { watch, link = new WorkerLink(), ready }: StartMeans = {}): Promise<Gateway> {
+  static async start(
+    config: GatewayConfig,
+    { watch, link = new WorkerLink(), ready }: StartMeans = {},
+  ): Promise<Gateway> {
     let server: Listener | undefined;
     let door: FrontDoor | undefined = undefined;
     const adapter = openAdapter(
