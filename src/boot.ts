@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Logger } from 'pino';
 import type { LoadedConfig } from './modules/config/load-config.js';
 import { stackOf } from './modules/telemetry/telemetry.js';
@@ -27,6 +29,17 @@ export function announce(log: Logger, { config, warnings }: LoadedConfig, at: Ad
   }));
   const { workers } = config.server;
   log.info({ ...at, ...(workers > 1 && { workers }), limits }, 'listening');
+}
+
+/**
+ * Collects what a start has left behind, a fifth of the heap, and gives the pages back. V8 would come to it by and by, and
+ * would not look again before the heap is more than twice what it found. Takes a tenth of a second.
+ */
+export function giveBackMemory(): void {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  setFlagsFromString('--no-expose-gc');
+  if (typeof collect === 'function') collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 /** What the system or the person at the terminal says. */

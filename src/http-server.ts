@@ -41,6 +41,8 @@ export interface StartMeans {
   readonly watch?: (record: RequestRecord) => void;
   /** To the process that this one is a worker of; absent: it is none. */
   readonly link?: WorkerLink;
+  /** Is called when all is there and nobody is served yet. */
+  readonly ready?: () => void;
 }
 
 /** A gateway that serves. */
@@ -54,7 +56,7 @@ export class Gateway {
   ) {}
 
   /** Boots the house and opens both listeners. Rejects, with nothing left open, where that cannot be done. */
-  static async start(config: GatewayConfig, { watch, link = new WorkerLink() }: StartMeans = {}): Promise<Gateway> {
+  static async start(config: GatewayConfig, { watch, link = new WorkerLink(), ready }: StartMeans = {}): Promise<Gateway> {
     let server: Listener | undefined;
     let door: FrontDoor | undefined = undefined;
     const adapter = openAdapter(
@@ -76,7 +78,7 @@ export class Gateway {
     const management =
       link.tie === undefined ? await bootManagement(ManagementModule.with(desk), app.get(AdmissionSharing)) : undefined;
     const gateway = new Gateway(app, management, server, door);
-    await gateway.#listen(config);
+    await gateway.#listen(config, ready);
     return gateway;
   }
 
@@ -111,9 +113,10 @@ export class Gateway {
     await Promise.all([this.app.close(), this.management?.close()]);
   }
 
-  async #listen({ server }: GatewayConfig): Promise<void> {
+  async #listen({ server }: GatewayConfig, ready?: () => void): Promise<void> {
     try {
       await this.app.init();
+      ready?.();
       this.server.open(this.door);
       await this.management?.listen(listenOptions(server.management));
       await this.app.listen(listenOptions(server.listen));

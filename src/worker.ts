@@ -1,5 +1,5 @@
 import { register } from 'prom-client';
-import { endOnFaults, endOnSignals } from './boot.js';
+import { endOnFaults, endOnSignals, giveBackMemory } from './boot.js';
 import { Gateway } from './http-server.js';
 import { parseConfig } from './modules/config/load-config.js';
 import { pageFrom } from './modules/telemetry/worker-pages.js';
@@ -21,7 +21,10 @@ import { Shutdown } from './shutdown.js';
 /** Runs one of a gateway's workers until the primary ends it, or a fault does; the exit code. */
 async function runWorker(line: Line, { index, workers, text, file, env }: Beginning): Promise<number> {
   const { config } = parseConfig(text, file, env);
-  const gateway = await Gateway.start(config, { link: new WorkerLink({ index, workers, line }) });
+  const gateway = await Gateway.start(config, {
+    link: new WorkerLink({ index, workers, line }),
+    ready: giveBackMemory,
+  });
   const { log } = gateway.telemetry;
   const shutdown = new Shutdown(gateway, config.server, log);
   line.on(END, ({ reason }) => shutdown.begin(reason));
