@@ -1,4 +1,5 @@
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
+import { allRead } from '../proxy/after-reading.js';
 import type { Exchange } from '../proxy/exchange.js';
 
 /** One path as its controller serves it. */
@@ -14,7 +15,6 @@ export interface LaneRoute {
  */
 export class HotLane {
   readonly #routes = new Map<string, LaneRoute>();
-  #turn: Promise<void> | undefined;
 
   constructor(private readonly answer: (error: unknown, exchange: Exchange) => void) {}
 
@@ -34,27 +34,19 @@ export class HotLane {
     // An alias has named its route already.
     if (record.route === 'none') record.route = path;
     try {
+      // By then the body of a small request has been read, and all that have come together are served in a row.
+      await allRead();
       const admitted = admit(exchange);
-      // Also where there is nothing to wait for: by then the parser has read the body that came with the head.
-      await admitted;
+      if (admitted instanceof Promise) await admitted;
+      // Its client has left, or its bytes could not be read and that has been told.
+      if (exchange.gone || exchange.started) return;
       await serve(exchange);
     } catch (error) {
-      // By then the rest of a small request has been read, and its connection need not close behind the answer. What
-      // closes it in any case must not go on meanwhile.
-      if (!closes(error)) await this.#nextTurn();
+      // With the rest of its body read, its connection need not close behind the answer. What closes it in any case must
+      // not go on meanwhile.
+      if (!exchange.request.complete && !closes(error)) await allRead();
       this.answer(error, exchange);
     }
-  }
-
-  /** All that have come by then are turned away in a row: one by one they would cost a storm twice as much. */
-  #nextTurn(): Promise<void> {
-    this.#turn ??= new Promise((resolve) =>
-      setImmediate(() => {
-        this.#turn = undefined;
-        resolve();
-      }),
-    );
-    return this.#turn;
   }
 }
 

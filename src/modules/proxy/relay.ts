@@ -4,6 +4,7 @@ import type { EngineCall } from '../../common/canonical/engine-call.js';
 import type { TimeoutsConfig } from '../../common/config/timeouts.config.js';
 import { GatewayProblem, problemFrom } from '../../common/problem/gateway-problem.js';
 import type { EngineHeaders, Rendering, WholeResponse } from '../../common/rendering.js';
+import { afterReading } from './after-reading.js';
 import { Backpressure } from './backpressure.js';
 import { charge } from './charge.js';
 import { ChunkWriter, isFollowed } from './chunk-writer.js';
@@ -61,13 +62,12 @@ export class Relay {
     const { slot, exchange } = crossing;
     exchange.record.phase = 'queued';
     exchange.record.queuedAt = exchange.clock.now();
-    if (await slot.moveOn(exchange)) {
-      this.#start(crossing);
-      return;
+    if (await slot.moveOn(exchange)) this.#start(crossing);
+    else {
+      // There is no other one: it has waited for nothing.
+      exchange.record.phase = 'waiting';
+      crossing.reject(problem);
     }
-    // There is no other one: it has waited for nothing.
-    exchange.record.phase = 'waiting';
-    crossing.reject(problem);
   }
 }
 
@@ -106,8 +106,7 @@ class Passage implements EngineHandler {
   }
 
   start(): void {
-    const { exchange } = this;
-    const { slot, to, call } = this.crossing;
+    const { slot, to, call, exchange } = this.crossing;
     if (exchange.gone) return this.crossing.reject(new ClientGone());
     const { endpoint } = slot;
     const { totalMs } = to.timeouts;
@@ -126,8 +125,7 @@ class Passage implements EngineHandler {
     if (this.#settled) return;
     if (status < 200) {
       this.#informational += 1;
-      if (this.#informational > MAX_INFORMATIONAL)
-        this.#refuse(controller, new Error('endless informational responses'));
+      if (this.#informational > MAX_INFORMATIONAL) this.#refuse(controller, new Error('endless informational heads'));
       return;
     }
     this.#answered = true;
@@ -152,6 +150,11 @@ class Passage implements EngineHandler {
   }
 
   onResponseEnd(): void {
+    if (this.#mode === 'whole') afterReading(() => this.#end());
+    else this.#end();
+  }
+
+  #end(): void {
     if (this.#settled) return;
     try {
       if (this.#mode === 'whole') this.#endWhole(this.rendering.whole(this.#heldBody()));
@@ -205,8 +208,7 @@ class Passage implements EngineHandler {
   }
 
   #pause(): void {
-    const { clock } = this.exchange;
-    this.#backpressure ??= new Backpressure(this.#response, clock, this.timeouts.writeMs);
+    this.#backpressure ??= new Backpressure(this.#response, this.exchange.clock, this.timeouts.writeMs);
     this.#backpressure.hold(this.#controller);
   }
 
@@ -227,8 +229,7 @@ class Passage implements EngineHandler {
       return;
     }
     this.exchange.record.responseBytes += rest.length;
-    if (rest.length > 0) this.#response.end(rest);
-    else this.#response.end();
+    this.#response.end(rest.length > 0 ? rest : undefined);
   }
 
   #clientLeft(): void {

@@ -4,7 +4,8 @@ import { eventBytes, eventFields, type EventSink, EventSplitter } from '../../..
 import { DeliveredEvents } from '../delivered-tokens.js';
 import { parsedJson } from '../json-value.js';
 import { errorEvent, problemEvent } from '../openai-problem.js';
-import { DONE_EVENT, isPlainEvent, StreamRepair, type StreamTerms } from './stream-repair.js';
+import { PlainEvents } from './plain-events.js';
+import { DONE_EVENT, StreamRepair, type StreamTerms } from './stream-repair.js';
 import { statusIn } from '../engine-error.js';
 import { engineFailureOf } from '../openai-engine-error.js';
 
@@ -32,6 +33,7 @@ export class StreamRenderer implements EventSink {
   /** Nothing follows: the end, or an error, has been handed out. */
   private closed = false;
   private readonly delivered = new DeliveredEvents();
+  private readonly plain = new PlainEvents();
   failed = false;
 
   constructor(private readonly terms: StreamRendererTerms) {
@@ -52,7 +54,7 @@ export class StreamRenderer implements EventSink {
 
   push(bytes: Uint8Array): Uint8Array {
     const chunk = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (!this.closed && this.repair.settled && this.splitter.onBoundary && isOnePlainEvent(chunk)) {
+    if (!this.closed && this.repair.settled && this.splitter.onBoundary && this.plain.isOne(chunk)) {
       this.lastPassed = true;
       this.delivered.event(bytes.length, true);
       return bytes;
@@ -165,12 +167,4 @@ export class StreamRenderer implements EventSink {
 function isWholeEvent(rest: Buffer): boolean {
   const data = eventFields(rest).data?.trim();
   return data !== undefined && (data === '[DONE]' || parsedJson(data) !== undefined);
-}
-
-/** Exactly one event, ended by LFs, that no rule is about. */
-function isOnePlainEvent(chunk: Buffer): boolean {
-  const end = chunk.length - BLANK_LINE.length;
-  if (chunk[end] !== LF || chunk[end + 1] !== LF) return false;
-  const text = chunk.toString('latin1');
-  return text.indexOf(BLANK_LINE) === end && isPlainEvent(text);
 }

@@ -4,6 +4,7 @@ import type { ResponseQuirks } from '../quirks.js';
 import { type EngineError, engineErrorIn, namedError } from '../engine-error.js';
 import { withMember, withoutMember } from '../json-splice.js';
 import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
+import { isPlainEvent } from './plain-events.js';
 import { CallIds, MAX_MENDED_CALLS, StreamedCalls } from './tool-calls.js';
 
 /** What has been asked of the stream, and of whom. */
@@ -36,15 +37,6 @@ interface Choice {
 const DROPPED = Buffer.alloc(0);
 export const DONE_EVENT = eventBytes('[DONE]');
 const DONE_AS_IT_SHOULD_BE = /^data: \[DONE\][\r\n]/;
-/** Members that ask for a closer look, unless they hold null or nothing; and a finish_reason that is a text. */
-const NEEDLES = /"(?:tool_calls|usage|error)"\s*:(?!\s*(?:null|\[\s*\]))|"finish_reason"\s*:\s*"/;
-const CHOICES = /"choices"\s*:\s*\[/;
-
-/** Whether an event that continues a settled stream can go on unread: a chunk with choices and nothing of interest. */
-export function isPlainEvent(event: string): boolean {
-  return event.startsWith('data:') && CHOICES.test(event) && !NEEDLES.test(event);
-}
-
 /** Reads a stream event by event, keeps account of it, and mends what this engine is known to get wrong. */
 export class StreamRepair {
   usage: Usage | undefined;
