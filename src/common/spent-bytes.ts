@@ -6,6 +6,8 @@ const WORTH_BYTES = 16 * 1024;
  * bodies of a busy gateway have V8 look through its whole heap several times a second, and each of them is put into
  * pages that the system has to clear first. Bytes that share their memory with others are left as they are.
  */
-export function giveBackMemory({ byteLength, buffer }: Uint8Array): void {
-  if (byteLength >= WORTH_BYTES && byteLength === buffer.byteLength && 'transfer' in buffer) buffer.transfer(0);
+export function giveBackMemory(bytes: Uint8Array): void {
+  if (bytes.byteLength < WORTH_BYTES) return;
+  const { buffer } = bytes;
+  if (bytes.byteLength === buffer.byteLength && 'transfer' in buffer) buffer.transfer(0);
 }
