@@ -35,7 +35,7 @@ export function announce(log: Logger, { config, warnings }: LoadedConfig, at: Ad
  * Collects what a start has left behind, a fifth of the heap, and gives the pages back. V8 would come to it by and by, and
  * would not look again before the heap is more than twice what it found. Takes a tenth of a second.
  */
-export function giveBackMemory(): void {
+export function compactHeap(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as NodeJS.GCFunction;
   setFlagsFromString('--no-expose-gc');

@@ -1,5 +1,5 @@
 import { register } from 'prom-client';
-import { endOnFaults, endOnSignals, giveBackMemory } from './boot.js';
+import { compactHeap, endOnFaults, endOnSignals } from './boot.js';
 import { Gateway } from './http-server.js';
 import { parseConfig } from './modules/config/load-config.js';
 import { pageFrom } from './modules/telemetry/worker-pages.js';
@@ -23,7 +23,7 @@ async function runWorker(line: Line, { index, workers, text, file, env }: Beginn
   const { config } = parseConfig(text, file, env);
   const gateway = await Gateway.start(config, {
     link: new WorkerLink({ index, workers, line }),
-    ready: giveBackMemory,
+    ready: compactHeap,
   });
   const { log } = gateway.telemetry;
   const shutdown = new Shutdown(gateway, config.server, log);

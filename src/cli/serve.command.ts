@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { announce, endOnFaults, endOnSignals, giveBackMemory, type Listening } from '../boot.js';
+import { announce, compactHeap, endOnFaults, endOnSignals, type Listening } from '../boot.js';
 import { Gateway } from '../http-server.js';
 import { ConfigFaults, loadConfig, type LoadedConfig } from '../modules/config/load-config.js';
 import { Shutdown } from '../shutdown.js';
@@ -33,7 +33,7 @@ export async function serve(loaded: LoadedConfig, listening: Listening = () => u
   const { config } = loaded;
   // What several processes need is loaded only where there are several.
   if (config.server.workers > 1) return (await import('../primary.js')).servePrimary(loaded, listening);
-  const gateway = await Gateway.start(config, { ready: giveBackMemory });
+  const gateway = await Gateway.start(config, { ready: compactHeap });
   const { log } = gateway.telemetry;
   announce(log, loaded, gateway.addresses());
   listening(gateway.addresses());

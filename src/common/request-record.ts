@@ -20,61 +20,62 @@ export interface Hold {
 
 /**
  * What happened to one request, and when: filled in by whoever knows, read once when it is closed. Times are
- * milliseconds of the monotonic clock.
+ * milliseconds of the monotonic clock. Every field is there from the start: added as they become known, in one order or
+ * another, they would make records of many shapes, and slow down whoever reads one.
  */
 export class RequestRecord {
   /** The configured path that matched; never the client's text. */
   route = 'none';
   method = '';
-  dialect: string | undefined;
-  operation: string | undefined;
-  model: string | undefined;
+  dialect: string | undefined = undefined;
+  operation: string | undefined = undefined;
+  model: string | undefined = undefined;
   upstream = 'none';
-  principal: Principal | undefined;
+  principal: Principal | undefined = undefined;
   /** The socket's other end, as text. */
   peerAddress = 'unknown';
   /** The trace that it belongs to: the caller's, or one begun here. */
-  traceId: string | undefined;
+  traceId: string | undefined = undefined;
   /** undefined: tracing is off. */
-  trace: RequestTrace | undefined;
+  trace: RequestTrace | undefined = undefined;
   /** The status that the client got or, where it left first, 499. */
   status = 0;
   phase: Phase = 'head';
-  problem: ProblemCode | undefined;
+  problem: ProblemCode | undefined = undefined;
   /** Why, for the log only. */
-  cause: unknown;
+  cause: unknown = undefined;
   /** The address that it was sent to last, as host:port. */
-  endpoint: string | undefined;
+  endpoint: string | undefined = undefined;
   /** The status that the upstream answered with. */
-  upstreamStatus: number | undefined;
-  upstreamOutcome: UpstreamOutcome | undefined;
+  upstreamStatus: number | undefined = undefined;
+  upstreamOutcome: UpstreamOutcome | undefined = undefined;
   /** Endpoints that refused the connection before another one was asked. */
   refusedBefore = 0;
   clientGone = false;
   /** How long its body was waited for. */
   uploadMs = 0;
   /** When it asked for a place. */
-  queuedAt: number | undefined;
+  queuedAt: number | undefined = undefined;
   queuedMs = 0;
   /** Had to wait for its place. */
   parked = false;
   /** Requests of its band that waited when it had to. */
-  queuedBehind: number | undefined;
+  queuedBehind: number | undefined = undefined;
   /** What held it back while it waited, in turn; of more than a few the first ones and the last. */
-  holds: Hold[] | undefined;
-  dispatchedAt: number | undefined;
+  holds: Hold[] | undefined = undefined;
+  dispatchedAt: number | undefined = undefined;
   /** When the engine's side was over. */
-  upstreamEndedAt: number | undefined;
-  firstContentAt: number | undefined;
+  upstreamEndedAt: number | undefined = undefined;
+  firstContentAt: number | undefined = undefined;
   endedAt = 0;
   requestBytes = 0;
   responseBytes = 0;
   heartbeats = 0;
-  usage: Usage | undefined;
+  usage: Usage | undefined = undefined;
   /** Prompt tokens that the request was let in for. */
-  estimatedPromptTokens: number | undefined;
+  estimatedPromptTokens: number | undefined = undefined;
   /** What it came to in tokens, however it ended; undefined: nothing that is counted in tokens was asked for. */
-  tokens: number | undefined;
+  tokens: number | undefined = undefined;
   /** That is an estimate, in whole or in part: the engine has not told all of it. */
   tokensEstimated = false;
   #closed = false;

@@ -129,7 +129,8 @@ describe('who runs next', () => {
     }
     expect(await gateway.metric('admission_queue_depth', { upstream: 'engine', band: 'bronze' })).toBe(2);
     expect(await gateway.metric('admission_decisions_total', { upstream: 'engine', test: 'count' })).toBeGreaterThan(0);
-    expect((await queue.serve(6)).slice(4)).toEqual(['platinum-1', 'gold-1']);
+    // Both go at once: which of two connections an engine reads first is not the gateway's to say.
+    expect((await queue.serve(6)).slice(4).toSorted()).toEqual(['gold-1', 'platinum-1']);
   });
 
   it('a caller may lower its band and not raise it, unless the configuration trusts everybody', async () => {

@@ -48,7 +48,9 @@ describe('header fields of an answer', () => {
       'Set-Cookie: evil=2', 'Strict-Transport-Security: max-age=1', 'WWW-Authenticate: evil', 'X-Request-Id: evil', 'X-Llmgw-Queue-Ms: 666',
     ]);
     expect(response.status).toBe(200);
-    expect(JSON.stringify(response.headers)).not.toMatch(/evil|666|max-age=1/);
+    // A request id of the gateway's own may hold any digits.
+    const others = response.headers.filter(([name]) => name.toLowerCase() !== 'x-request-id');
+    expect(JSON.stringify(others)).not.toMatch(/evil|666|max-age=1/);
     expect(response.header('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 

@@ -34,7 +34,7 @@ export interface ExchangeContext {
 /** One request and its response on the wire. It lives as long as the response, and is the only one to write to it. */
 export class Exchange implements Beating {
   /** The model that the matched path forces, whatever the body says. */
-  forcedModel: string | undefined;
+  forcedModel: string | undefined = undefined;
   #gone = false;
   #answered = false;
   #heldBytes = 0;

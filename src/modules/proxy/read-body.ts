@@ -84,7 +84,7 @@ class Upload {
     private readonly resolve: (body: HeldBody) => void,
     private readonly reject: (error: Error) => void,
   ) {
-    this.#parts = new BodyParts(heldBytes);
+    this.#parts = new BodyParts(heldBytes, true);
   }
 
   start(request: IncomingMessage, clock: Clock): void {
@@ -127,7 +127,7 @@ class Upload {
   #fail(request: IncomingMessage, error: Error): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#parts = new BodyParts(0);
+    this.#parts = new BodyParts(0, true);
     this.memory.giveBack(this.heldBytes);
     request.pause();
     this.reject(error);

@@ -180,7 +180,7 @@ class Passage implements EngineHandler {
   }
 
   #hold(chunk: Buffer): void {
-    (this.#held ??= new BodyParts(0)).add(chunk);
+    (this.#held ??= new BodyParts(0, false)).add(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= this.rendering.wholeLimitBytes) return;
     this.#mode = 'stream';

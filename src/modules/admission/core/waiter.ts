@@ -27,12 +27,12 @@ export interface WaiterTerms {
 /** Someone who waits, and the ticket by which it leaves: one object, for there may be many. */
 export class Waiter implements Queued, Dated, Ticket {
   waits = false;
-  lane: Lane<this> | undefined;
-  heldBy: TestName | undefined;
+  lane: Lane<this> | undefined = undefined;
+  heldBy: TestName | undefined = undefined;
   /** Since when nothing but the engine's gauges has held it at the head of its queue. */
-  gaugeHeldSince: number | undefined;
+  gaugeHeldSince: number | undefined = undefined;
   /** Since when it has left a place to another gateway's request. */
-  yieldsSince: number | undefined;
+  yieldsSince: number | undefined = undefined;
   readonly request: PoolRequest;
   readonly tenant: string;
   readonly order: number;

@@ -7,17 +7,21 @@ const BLOCK_BYTES = 16 * 1024;
 const LARGE_BYTES = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/**
- * The pieces of a body as they arrive. What they take is in proportion to their bytes, however many they are. They are
- * handed over: the memory of a piece that has been copied is given back.
- */
+/** The pieces of a body as they arrive. What they take is in proportion to their bytes, however many they are. */
 export class BodyParts {
   #parts: Buffer[] = [];
   /** Where pieces are copied together, and how much of it is filled. */
   #block = NOTHING;
   #filledBytes = 0;
 
-  constructor(declaredBytes: number) {
+  /**
+   * `handedOver`: nobody but this reads a piece once it has been added, and the memory of one that has been copied is
+   * given back. undici does: it goes on reading the bytes of which it has told a part.
+   */
+  constructor(
+    declaredBytes: number,
+    private readonly handedOver: boolean,
+  ) {
     // The system gives memory only as it is filled: a mere claim holds none.
     if (declaredBytes >= LARGE_BYTES) this.#block = Buffer.allocUnsafeSlow(declaredBytes);
   }
@@ -41,7 +45,7 @@ export class BodyParts {
     const [first = NOTHING] = this.#parts;
     if (this.#parts.length === 1) return first;
     const whole = Buffer.concat(this.#parts);
-    this.#parts.forEach(giveBackMemory);
+    if (this.handedOver) this.#parts.forEach(giveBackMemory);
     this.#parts = [whole];
     return whole;
   }
@@ -49,7 +53,7 @@ export class BodyParts {
   #copy(part: Buffer): void {
     part.copy(this.#block, this.#filledBytes);
     this.#filledBytes += part.length;
-    giveBackMemory(part);
+    if (this.handedOver) giveBackMemory(part);
   }
 
   #closeBlock(): void {

@@ -52,15 +52,15 @@ const STREAM_FIELDS = ['cache-control', 'no-store', 'x-accel-buffering', 'no'];
 export class OpenAiRendering implements Rendering {
   readonly wholeLimitBytes: number;
   private readonly quirks: ResponseQuirks;
-  private stream: StreamRenderer | undefined;
+  private stream: StreamRenderer | undefined = undefined;
   private status = 200;
   private headers: EngineHeaders = {};
   private way: 'unknown' | 'stream' | 'whole' = 'unknown';
   /** A head of a stream has gone out before the engine's: what follows has to be events. */
   private committed = false;
   /** The end of a body that was too large to hold, while it goes by. */
-  private passing: TailTap | undefined;
-  private wholeUsage: Usage | undefined;
+  private passing: TailTap | undefined = undefined;
+  private wholeUsage: Usage | undefined = undefined;
   /** Of generated text that came whole. */
   private wholeTokens = 0;
   private wholeFailed = false;
