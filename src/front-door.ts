@@ -71,7 +71,7 @@ export class FrontDoor {
     const { record, peer } = this.#open(request);
     const exchange = new Exchange(request, response, record, peer, this.parts.exchanges);
     attachExchange(exchange);
-    const fault = headFault(request, this.#mayBeEncoded) ?? expectationFault(request);
+    const fault = headFault(request, this.#mayBeEncoded, this.#isServed) ?? expectationFault(request);
     if (fault !== undefined) return this.#refuse(exchange, fault);
     const path = this.rewrite(request);
     const route = request.method === 'POST' ? this.parts.lane.find(path) : undefined;
@@ -109,7 +109,7 @@ export class FrontDoor {
     const { record, peer } = this.#open(request);
     socket.on('error', () => socket.destroy());
     try {
-      const fault = headFault(request, this.#mayBeEncoded);
+      const fault = headFault(request, this.#mayBeEncoded, this.#isServed);
       if (fault !== undefined) throw fault;
       await this.parts.sockets.upgrade(request, socket, head, record, peer);
     } catch (error) {
@@ -136,6 +136,8 @@ export class FrontDoor {
     else if (running.complete) socket.destroy();
     else if (!exchangeOf(running).started) this.#refuse(exchangeOf(running), problem);
   }
+
+  readonly #isServed = (target: string): boolean => this.parts.lane.find(target) !== undefined;
 
   readonly #mayBeEncoded = (path: string): boolean =>
     path.startsWith('/v1/models/') || path.startsWith('/llm/v1/models/') || this.parts.isProxied(path);

@@ -40,11 +40,13 @@ export function isAnthropicTarget(target: string): boolean {
 /**
  * What Node's parser lets through and this gateway does not: undefined for a head that has one reading only.
  * `mayBeEncoded` tells for which paths percent encoding is accepted; every other fixed path has one spelling
- * (RFC 9110 section 4.2.3 leaves the choice to the server).
+ * (RFC 9110 section 4.2.3 leaves the choice to the server). `isServed`: the target is one of this gateway's own, letter
+ * by letter, and is looked at no further.
  */
 export function headFault(
   request: IncomingMessage,
   mayBeEncoded: (path: string) => boolean,
+  isServed: (target: string) => boolean,
 ): GatewayProblem | undefined {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
     return new GatewayProblem('version-not-supported', {
@@ -52,7 +54,9 @@ export function headFault(
       closeConnection: true,
     });
   }
-  return fieldsFault(request) ?? targetFault(request.url ?? '', mayBeEncoded) ?? methodFault(request.method ?? '');
+  const target = request.url ?? '';
+  const fault = fieldsFault(request) ?? (isServed(target) ? undefined : targetFault(target, mayBeEncoded));
+  return fault ?? methodFault(request.method ?? '');
 }
 
 function fieldsFault(request: IncomingMessage): GatewayProblem | undefined {

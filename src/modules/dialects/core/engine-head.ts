@@ -34,17 +34,20 @@ export function fieldOf(headers: EngineHeaders, name: string): string | undefine
 
 /** The fields that cross, as name, value, name, value …, without the content type. */
 export function handedOnFields(headers: EngineHeaders): string[] {
-  return HANDED_ON.flatMap((name) => {
+  const out: string[] = [];
+  for (const name of HANDED_ON) {
     const value = fieldOf(headers, name);
-    return value === undefined ? [] : [name, value];
-  });
+    if (value !== undefined) out.push(name, value);
+  }
+  return out;
 }
 
 export const isEventStream = (contentType: string | undefined): boolean =>
   contentType !== undefined && /^\s*text\/event-stream\s*(?:;|$)/i.test(contentType);
 
 export const isJsonType = (contentType: string | undefined): contentType is string =>
-  contentType !== undefined && /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType);
+  contentType === 'application/json' ||
+  (contentType !== undefined && /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType));
 
 /** The problem of an answer that is none; `cause` is for the log. */
 export function unusableAnswer(cause: string): GatewayProblem {

@@ -12,7 +12,8 @@ const JSON_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(?:utf-
 /** Throws unless the fields announce JSON in UTF-8, not compressed. */
 export function requireJson(fields: BodyFields): void {
   requireIdentity(fields);
-  if (JSON_TYPE.test(fields['content-type'] ?? '')) return;
+  const type = fields['content-type'];
+  if (type === 'application/json' || JSON_TYPE.test(type ?? '')) return;
   throw new GatewayProblem('unsupported-media-type', {
     detail: 'The body must be sent with Content-Type: application/json, in UTF-8.',
     closeConnection: true,
