@@ -201,8 +201,8 @@ describe('WebSocket handshake', () => {
     world.answer = (_request, socket) => {
       socket.resume();
       // It may be ended or reset.
-      socket.on('error', () => undefined);
-      socket.once('close', () => (left = true));
+      socket.once('error', () => (left = true));
+      socket.once('end', () => (left = true));
     };
     const client = await world.raw('/console');
     await eventually(async () => (await world.slotsInUse()) === 1);
