@@ -1,4 +1,6 @@
 let waiting: (() => void)[] = [];
+/** That of all who wait for the same reading; undefined: nobody does. */
+let turn: Promise<void> | undefined;
 
 /**
  * Does something once all that has come in this turn of the event loop has been read, with all else that waits for that.
@@ -19,8 +21,6 @@ export function allRead(): Promise<void> {
   });
   return turn;
 }
-
-let turn: Promise<void> | undefined;
 
 function doAll(): void {
   const tasks = waiting;

@@ -37,6 +37,7 @@ interface Choice {
 const DROPPED = Buffer.alloc(0);
 export const DONE_EVENT = eventBytes('[DONE]');
 const DONE_AS_IT_SHOULD_BE = /^data: \[DONE\][\r\n]/;
+
 /** Reads a stream event by event, keeps account of it, and mends what this engine is known to get wrong. */
 export class StreamRepair {
   usage: Usage | undefined;
