@@ -28,6 +28,7 @@ export const IMAGE = {
     '--max-old-space-size-percentage=50',
     '--max-semi-space-size=6',
     '--heap-growing-percent=400',
+    '--no-memory-reducer-favors-memory',
     '/app/dist/main.js',
   ],
   command: ['serve'],
