@@ -1,5 +1,6 @@
 import { endianness } from 'node:os';
 import { invalidBody } from './body-problems.js';
+import { TextStop } from './text-stop.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -21,6 +22,11 @@ export const MAX_DEPTH = 512;
 
 /** A longer string is a text, and left to JSON.parse. */
 const NAME_BYTES = 256;
+
+/** So much of a string is read here: what is longer is worth laying out for `TextStop`. */
+const NEAR_BYTES = 64;
+const TEXT_STOP = TextStop.make() ?? null;
+let bodies = 0;
 
 /** 1: a byte that may stand in a string as it is; 0: the quote, the backslash, control characters. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -57,8 +63,13 @@ export class JsonBytes {
   private readonly words: Int32Array;
   /** How many bytes of the first word lie before the body. */
   private readonly lead: number;
+  private readonly body = ++bodies;
 
-  constructor(bytes: Uint8Array) {
+  /** `textStop`: null where there is none. */
+  constructor(
+    bytes: Uint8Array,
+    private readonly textStop: TextStop | null = TEXT_STOP,
+  ) {
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.length = bytes.byteLength;
     this.lead = bytes.byteOffset & 3;
@@ -186,10 +197,15 @@ export class JsonBytes {
   }
 
   private endOfString(start: number): number {
-    const { bytes, length } = this;
+    const { bytes, length, textStop } = this;
     let at = start + 1;
+    let far = textStop === null ? length : at + NEAR_BYTES;
     for (;;) {
-      at = this.skipPlain(at);
+      at = this.skipPlain(at, far);
+      if (at >= far && textStop !== null) {
+        at = textStop.find(bytes, at, this.body);
+        far = at + NEAR_BYTES;
+      }
       const byte = at < length ? (bytes[at] ?? 0) : 0;
       if (byte === QUOTE) return at + 1;
       if (byte !== BACKSLASH) throw this.fault(at, 'the rest of a string, with control characters escaped,');
@@ -197,10 +213,10 @@ export class JsonBytes {
     }
   }
 
-  /** Index of the first byte that is a quote, a backslash, a control character or the end. */
-  private skipPlain(start: number): number {
+  /** Index of the first byte that is a quote, a backslash, a control character, the end, or `far` and not much farther. */
+  private skipPlain(start: number, far: number): number {
     const { words, lead } = this;
-    const end = words.length;
+    const end = Math.min(words.length, (far + lead + 3) >> 2);
     let word = (start + lead) >> 2;
     if (word < end) {
       // Ones in place of the bytes that lie before the start: they stop nothing.
@@ -214,7 +230,8 @@ export class JsonBytes {
         four = words[word] ?? 0;
       }
     }
-    return this.skipPlainBytes(Math.max(start, (end << 2) - lead));
+    const at = Math.max(start, (end << 2) - lead);
+    return at >= far ? at : this.skipPlainBytes(at);
   }
 
   private skipPlainBytes(start: number): number {
