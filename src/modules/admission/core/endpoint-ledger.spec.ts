@@ -12,6 +12,8 @@ const entry = (grantedAt: number, places = 1): LeaseEntry => ({
   visible: true,
   firstTokenAt: undefined,
   remote: false,
+  at: 0,
+  unseen: false,
 });
 
 const reading = (takenAtMs: number, running: number) => ({ takenAtMs, running, waiting: 0 });

@@ -1,7 +1,7 @@
 import { ALONE, grownBy, type AtReading, type ReadingTerms } from './at-reading.js';
 import type { GaugeReading, WorkClass } from './pool-types.js';
 import { ForeignPrefill, OVERDUE_SHARE } from './foreign-prefill.js';
-import { Places } from './places.js';
+import { Leases, type Leased } from './leases.js';
 import { PrefillRate } from './prefill-rate.js';
 
 /** A grant younger than this when a reading was taken may not be in its gauges yet. */
@@ -12,10 +12,9 @@ const LEAST_BACKLOG_A_PREFILL_MS = 200;
 const STALL_BACKLOG_MS = 10_000;
 
 /** One request at the endpoint. */
-export interface LeaseEntry {
+export interface LeaseEntry extends Leased {
   readonly band: number;
   readonly kind: WorkClass;
-  readonly places: number;
   readonly estimateMs: number;
   readonly promptTokens: number;
   readonly uncachedTokens: number;
@@ -37,7 +36,7 @@ const isOverUnseen = ({ visible, grantedAt, estimateMs }: LeaseEntry, now: numbe
 /** What this gateway has at one endpoint, what others have told of theirs, and what the engine last said of itself. */
 export class EndpointLedger {
   readonly rate = new PrefillRate();
-  readonly leases = new Set<LeaseEntry>();
+  readonly leases = new Leases<LeaseEntry>();
   /** How many of them are of each class. */
   readonly kinds: Record<WorkClass, number> = { light: 0, heavy: 0, long: 0 };
   /** Places of all leases, and of this gateway's. */
@@ -63,8 +62,6 @@ export class EndpointLedger {
   readonly #remote = new Map<string, readonly LeaseEntry[]>();
   /** Places of others that the reading shows; undefined: what others had then is not known. */
   #remoteAtReading: number | undefined;
-  /** Granted so lately that the reading may not show them. */
-  readonly #unseen = new Places<LeaseEntry>();
   #releasedSince = 0;
   readonly #foreign = new ForeignPrefill();
   #backlogMs = 0;
@@ -79,7 +76,7 @@ export class EndpointLedger {
   grant(entry: LeaseEntry): void {
     this.#add(entry);
     this.ownPlaces += entry.places;
-    if (this.reading !== undefined) this.#unseen.add(entry);
+    if (this.reading !== undefined) this.leases.hide(entry);
   }
 
   /** A grant that came to nothing before anything was sent. */
@@ -87,15 +84,11 @@ export class EndpointLedger {
     if (!this.leases.has(entry)) return;
     this.#drop(entry);
     this.ownPlaces -= entry.places;
-    this.#unseen.delete(entry);
   }
 
   /** All that another gateway has here now. */
   setRemote(peer: string, entries: readonly LeaseEntry[]): void {
-    for (const entry of this.#remote.get(peer) ?? []) {
-      this.#drop(entry);
-      this.#unseen.delete(entry);
-    }
+    for (const entry of this.#remote.get(peer) ?? []) this.#drop(entry);
     if (entries.length === 0) this.#remote.delete(peer);
     else this.#remote.set(peer, entries);
     for (const entry of entries) this.#hear(entry);
@@ -113,10 +106,10 @@ export class EndpointLedger {
 
   release(entry: LeaseEntry, now: number): void {
     if (!this.leases.has(entry)) return;
+    if (!entry.unseen && this.reading !== undefined) this.#releasedSince += entry.places;
     this.#drop(entry);
     this.ownPlaces -= entry.places;
     if (entry.firstTokenAt === undefined && entry.kind !== 'light') this.#endHeavy(entry, now);
-    if (!this.#unseen.delete(entry) && this.reading !== undefined) this.#releasedSince += entry.places;
   }
 
   /** A good poll. */
@@ -129,8 +122,8 @@ export class EndpointLedger {
     this.reading = reading;
     this.#backlogAt = undefined;
     const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
-    this.#unseen.clear();
-    for (const lease of this.leases) if (lease.grantedAt >= visibleUntil) this.#unseen.add(lease);
+    this.leases.seeAll();
+    for (const lease of this.leases) if (lease.grantedAt >= visibleUntil) this.leases.hide(lease);
     this.#releasedSince = 0;
     this.#remoteAtReading = terms.live ? this.#remoteShown() : undefined;
     const foreignTokens = this.foreignKvTokens(reading.takenAtMs);
@@ -155,7 +148,7 @@ export class EndpointLedger {
     this.#backlogAt = undefined;
     this.atReading = undefined;
     this.#remoteAtReading = undefined;
-    this.#unseen.clear();
+    this.leases.seeAll();
     this.#releasedSince = 0;
     this.#foreign.forget();
   }
@@ -175,7 +168,7 @@ export class EndpointLedger {
   gaugedPlaces(): number | undefined {
     const { running, waiting } = this.reading ?? {};
     if (running === undefined && waiting === undefined) return undefined;
-    const granted = this.#unseen.places;
+    const granted = this.leases.unseenPlaces;
     return Math.max(0, (running ?? 0) + (waiting ?? 0) + granted - this.#releasedSince - this.#releasedByOthers());
   }
 
@@ -224,7 +217,7 @@ export class EndpointLedger {
   #hear(entry: LeaseEntry): void {
     this.#add(entry);
     if (this.reading !== undefined && entry.grantedAt >= this.reading.takenAtMs - VISIBLE_AFTER_MS)
-      this.#unseen.add(entry);
+      this.leases.hide(entry);
     const { firstTokenAt } = entry;
     if (firstTokenAt === undefined) return;
     this.lastFirstAt = Math.max(this.lastFirstAt, firstTokenAt);
@@ -234,8 +227,7 @@ export class EndpointLedger {
   /** Places of others that the engine's gauges show. */
   #remoteShown(): number {
     let places = 0;
-    for (const entries of this.#remote.values())
-      for (const entry of entries) if (!this.#unseen.has(entry)) places += entry.places;
+    for (const entries of this.#remote.values()) for (const entry of entries) if (!entry.unseen) places += entry.places;
     return places;
   }
 

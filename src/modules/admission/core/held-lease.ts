@@ -78,6 +78,7 @@ export class HeldLease implements Lease {
 export function entryOf({ request, band, kind, estimateMs }: Waiter, kvTokens: number, now: number): LeaseEntry {
   const { places, promptTokens, cachedTokens, stretchable } = request;
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+  const work = { places, estimateMs, promptTokens, uncachedTokens, kvTokens };
   const running = { grantedAt: now, visible: stretchable, firstTokenAt: undefined, remote: false };
-  return { band, kind, places, estimateMs, promptTokens, uncachedTokens, kvTokens, ...running };
+  return { band, kind, ...work, ...running, at: 0, unseen: false };
 }

@@ -140,5 +140,6 @@ function entryFrom(lease: SharedLease, heardAt: number): LeaseEntry {
   const grantedAt = heardAt - grantedAgoMs;
   const firstTokenAt = firstTokenAgoMs === undefined ? undefined : heardAt - firstTokenAgoMs;
   const work = { promptTokens, uncachedTokens: promptTokens, kvTokens, estimateMs };
-  return { band, kind, places, ...work, grantedAt, visible: true, firstTokenAt, remote: true };
+  const running = { grantedAt, visible: true, firstTokenAt, remote: true };
+  return { band, kind, places, ...work, ...running, at: 0, unseen: false };
 }
