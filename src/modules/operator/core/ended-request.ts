@@ -3,6 +3,9 @@ import type { RequestRecord } from '../../../common/request-record.js';
 /** What is told of a request. */
 export type RequestFacts = Pick<RequestRecord, Exclude<keyof EndedRequest, 'note'>>;
 
+const NOTHING_USED = { promptTokens: 0, cachedTokens: 0, completionTokens: 0, reasoningTokens: 0 };
+const known = (time: number): number | undefined => (Number.isNaN(time) ? undefined : time);
+
 /**
  * What is kept of a request that has ended. It is written over by a later one: records that were kept themselves would
  * be copied by two looks through the young generation, and be garbage in the old one soon after.
@@ -28,17 +31,36 @@ export class EndedRequest {
   queuedBehind: RequestRecord['queuedBehind'] = undefined;
   upstreamOutcome: RequestRecord['upstreamOutcome'] = undefined;
   arrivedAt = 0;
-  queuedAt: RequestRecord['queuedAt'] = undefined;
   queuedMs = 0;
-  dispatchedAt: RequestRecord['dispatchedAt'] = undefined;
-  firstContentAt: RequestRecord['firstContentAt'] = undefined;
-  upstreamEndedAt: RequestRecord['upstreamEndedAt'] = undefined;
   endedAt = 0;
   requestBytes = 0;
   responseBytes = 0;
   heartbeats = 0;
-  usage: RequestRecord['usage'] = undefined;
   estimatedPromptTokens: RequestRecord['estimatedPromptTokens'] = undefined;
+
+  // Numbers and nothing else, so that V8 writes over them where they lie. NaN: it did not come to that.
+  private queued = NaN;
+  private dispatched = NaN;
+  private firstContent = NaN;
+  private upstreamEnded = NaN;
+  private counted = false;
+  private readonly used = { ...NOTHING_USED };
+
+  get queuedAt(): RequestRecord['queuedAt'] {
+    return known(this.queued);
+  }
+  get dispatchedAt(): RequestRecord['dispatchedAt'] {
+    return known(this.dispatched);
+  }
+  get firstContentAt(): RequestRecord['firstContentAt'] {
+    return known(this.firstContent);
+  }
+  get upstreamEndedAt(): RequestRecord['upstreamEndedAt'] {
+    return known(this.upstreamEnded);
+  }
+  get usage(): RequestRecord['usage'] {
+    return this.counted ? { ...this.used } : undefined;
+  }
 
   /** Member by member: a loop over their names takes ten times as long. */
   note(record: RequestRecord): void {
@@ -62,16 +84,25 @@ export class EndedRequest {
     this.queuedBehind = record.queuedBehind;
     this.upstreamOutcome = record.upstreamOutcome;
     this.arrivedAt = record.arrivedAt;
-    this.queuedAt = record.queuedAt;
+    this.queued = record.queuedAt ?? NaN;
     this.queuedMs = record.queuedMs;
-    this.dispatchedAt = record.dispatchedAt;
-    this.firstContentAt = record.firstContentAt;
-    this.upstreamEndedAt = record.upstreamEndedAt;
+    this.dispatched = record.dispatchedAt ?? NaN;
+    this.firstContent = record.firstContentAt ?? NaN;
+    this.upstreamEnded = record.upstreamEndedAt ?? NaN;
     this.endedAt = record.endedAt;
     this.requestBytes = record.requestBytes;
     this.responseBytes = record.responseBytes;
     this.heartbeats = record.heartbeats;
-    this.usage = record.usage;
+    this.noteUsage(record.usage);
     this.estimatedPromptTokens = record.estimatedPromptTokens;
+  }
+
+  private noteUsage(usage: RequestRecord['usage']): void {
+    this.counted = usage !== undefined;
+    const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage ?? NOTHING_USED;
+    this.used.promptTokens = promptTokens;
+    this.used.cachedTokens = cachedTokens;
+    this.used.completionTokens = completionTokens;
+    this.used.reasoningTokens = reasoningTokens;
   }
 }
