@@ -14,5 +14,5 @@ WORKDIR /app
 USER 65532:65532
 ENV NODE_ENV=production
 # SIGUSR1 opens no debugger. Half of the container's memory is the heap; bodies and sockets are outside of it.
-ENTRYPOINT ["/nodejs/bin/node", "--disable-sigusr1", "--max-old-space-size-percentage=50", "--max-semi-space-size=6", "--heap-growing-percent=400", "--no-memory-reducer-favors-memory", "/app/dist/main.js"]
+ENTRYPOINT ["/nodejs/bin/node", "--disable-sigusr1", "--max-old-space-size-percentage=50", "--max-semi-space-size=6", "--heap-growing-percent=100", "--no-memory-reducer-favors-memory", "--no-maglev-destroy-on-background", "/app/dist/main.js"]
 CMD ["serve"]
