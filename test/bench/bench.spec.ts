@@ -47,7 +47,8 @@ it('measures the gateway beside the bare relay, in each kind of mode that compar
         mode,
         expect.objectContaining({ bare: measured, gateway: measured }),
       ]);
-    expect(modes['rejected']?.starts[0]).toMatchObject({ 'queue full': measured, 'no token': measured });
+    const refusals = { 'bare, refusing': measured, 'queue full': measured, 'no token': measured };
+    expect(modes['rejected']?.starts[0]).toMatchObject(refusals);
   } finally {
     rmSync(folder, { recursive: true });
   }

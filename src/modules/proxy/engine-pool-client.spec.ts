@@ -14,7 +14,6 @@ let opened: Socket[];
 let pool: EnginePool;
 
 async function start(answer: RequestListener): Promise<void> {
-  clock = new FakeClock();
   opened = [];
   server = createServer(answer).listen(0, '127.0.0.1');
   server.on('connection', (socket) => opened.push(socket));
@@ -23,9 +22,11 @@ async function start(answer: RequestListener): Promise<void> {
 }
 
 function poolTo(port: number): void {
+  clock = new FakeClock();
   pool = openEnginePool(`http://127.0.0.1:${port}`, LIMITS, clock, {
     allowH2: false,
-    keepAliveTimeout: 1000,
+    // In real time: a connection that idles so long is closed, whatever it has still to write.
+    keepAliveTimeout: 60_000,
     connect: buildConnector({ allowH2: false, timeout: 1000 }),
   });
 }

@@ -57,6 +57,7 @@ export const COMPARISONS = {
     slice: { requests: 2_500, seconds: 0.6 },
     cells: [
       ...asked(['bare', 'dispatch', 'gateway']),
+      { column: 'bare, refusing', target: 'bare', refusing: true, status: 503 },
       { column: 'queue full', target: 'gateway', full: true, status: 503 },
       { column: 'no token', target: 'gateway', stranger: true, status: 401 },
     ],
@@ -82,9 +83,13 @@ export const USUAL_MODES = MODE_NAMES.filter((name) => !ON_DEMAND.includes(name)
 /** What everything is held against. */
 export const BASELINE = 'bare';
 
-/** What the load generator is told to do for a cell of a mode. `stranger`: without a token; `full`: to a queue that is full. */
-export function orderOf(mode, { target, stranger, full, dialect, status }, token) {
-  const to = target.to(stranger === true ? undefined : token, dialect);
+/**
+ * What the load generator is told to do for a cell of a mode. `stranger`: without a token; `full`: to a queue that is full;
+ * `refusing`: what the bare relay is to refuse.
+ */
+export function orderOf(mode, { target, stranger, full, refusing, dialect, status }, token) {
+  const asked = target.to(stranger === true ? undefined : token, dialect);
+  const to = refusing === true ? { ...asked, headers: { ...asked.headers, 'x-bench-refuse': '1' } } : asked;
   const common = { ...mode.order, status, dialect, to };
   return full === true ? { ...common, model: HELD_MODEL, to: inNarrowBand(to) } : common;
 }

@@ -1,10 +1,13 @@
 // The least that a correct relay of streams costs in Node: node:http in, undici's dispatch out, with backpressure and with
-// the client's leaving passed on. Usage: PORT=… UPSTREAM=http://… node bare-relay.mjs
+// the client's leaving passed on; and, asked with x-bench-refuse, the least that a refusal costs. Usage: PORT=… UPSTREAM=http://… node bare-relay.mjs
 import { createServer } from 'node:http';
 import { Agent } from 'undici';
 
 const origin = process.env.UPSTREAM;
 const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+const REFUSAL = JSON.stringify({
+  error: { message: 'The queue is full. '.repeat(8), type: 'server_error', code: null },
+});
 const clientLeft = () => new Error('the client has left');
 
 function readBody(request, done) {
@@ -49,8 +52,14 @@ class Crossing {
   }
 }
 
+function refuse(response) {
+  response.writeHead(503, { 'content-type': 'application/json', 'content-length': REFUSAL.length, 'retry-after': '1' });
+  response.end(REFUSAL);
+}
+
 const server = createServer((request, response) => {
   readBody(request, (body) => {
+    if (request.headers['x-bench-refuse'] !== undefined) return refuse(response);
     const headers = { 'content-type': 'application/json', authorization: request.headers.authorization ?? '' };
     const call = { origin, path: request.url, method: request.method, headers, body };
     agent.dispatch(call, new Crossing(response));
