@@ -122,8 +122,10 @@ export class EndpointLedger {
     this.reading = reading;
     this.#backlogAt = undefined;
     const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
-    this.leases.seeAll();
-    for (const lease of this.leases) if (lease.grantedAt >= visibleUntil) this.leases.hide(lease);
+    for (const lease of this.leases) {
+      if (lease.grantedAt >= visibleUntil) this.leases.hide(lease);
+      else this.leases.see(lease);
+    }
     this.#releasedSince = 0;
     this.#remoteAtReading = terms.live ? this.#remoteShown() : undefined;
     const foreignTokens = this.foreignKvTokens(reading.takenAtMs);
