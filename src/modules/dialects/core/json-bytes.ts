@@ -25,7 +25,7 @@ const NAME_BYTES = 256;
 
 /** So much of a string is read here: what is longer is worth laying out for `TextStop`. */
 const NEAR_BYTES = 64;
-const TEXT_STOP = TextStop.make() ?? null;
+const TEXT_STOP = TextStop.make();
 let bodies = 0;
 
 /** 1: a byte that may stand in a string as it is; 0: the quote, the backslash, control characters. */

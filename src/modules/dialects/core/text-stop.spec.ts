@@ -10,7 +10,7 @@ const WINDOW_BYTES = 65_536;
 
 function made(): TextStop {
   const textStop = TextStop.make();
-  if (textStop === undefined) throw new Error('WebAssembly with SIMD does not run here');
+  if (textStop === null) throw new Error('WebAssembly with SIMD does not run here');
   return textStop;
 }
 

@@ -30,9 +30,9 @@ export class TextStop {
     this.memory = new Uint8Array(wasm.memory.buffer);
   }
 
-  /** undefined: this processor or this Node runs no WebAssembly with SIMD. */
-  static make(): TextStop | undefined {
-    if (typeof WebAssembly === 'undefined' || !WebAssembly.validate(TEXT_STOP_WASM)) return undefined;
+  /** null: this processor or this Node runs no WebAssembly with SIMD. */
+  static make(): TextStop | null {
+    if (typeof WebAssembly === 'undefined' || !WebAssembly.validate(TEXT_STOP_WASM)) return null;
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(TEXT_STOP_WASM));
     return new TextStop(exports as Exports);
   }
