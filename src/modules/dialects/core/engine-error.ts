@@ -17,7 +17,7 @@ const OVERFLOW =
   /maximum context length|model's context length|maximum model length|available context size|exceeds the context length|exceed_context_size|context_length_exceeded/i;
 /** Where a stack begins: what follows names files and libraries, which are nobody's business. */
 const STACK = /Traceback \(most recent call last\)|\n\s*File "|\n\s+at \S/;
-// eslint-disable-next-line no-control-regex
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /** The error that a JSON answer or an event holds; undefined: none. An `error` of null or false is none. */
