@@ -17,6 +17,8 @@ export interface ProblemOptions {
   readonly status?: number;
   /** The connection is closed behind the answer, since what is left on it cannot be read on. */
   readonly closeConnection?: boolean;
+  /** This very problem is told to many, one after the other: what is rendered of it is kept. */
+  readonly recurs?: boolean;
   /** Logged, never rendered. */
   readonly cause?: unknown;
 }

@@ -1,6 +1,7 @@
 import type { CanonicalRequest } from '../../common/canonical/canonical-request.js';
 import type { Usage } from '../../common/canonical/usage.js';
 import type { Clock } from '../../common/clock.js';
+import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { Principal } from '../../common/principal.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
@@ -8,6 +9,7 @@ import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
 import type { SharedLedger } from './core/shared-ledger.js';
 import type { PoolSharing } from './core/sharing.js';
+import { ToldRefusals } from './core/told-refusals.js';
 import { TokenEstimates } from './core/token-estimates.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
 import { queueSnapshot, type QueueSnapshot } from './queue-snapshot.js';
@@ -58,6 +60,7 @@ export class SlotController {
   readonly #pools: ReadonlyMap<string, Pool>;
   readonly #estimates = new TokenEstimates();
   readonly #bands: ReadonlyMap<string, number>;
+  readonly #refusals = new ToldRefusals();
 
   constructor(
     policy: AdmissionPolicy,
@@ -92,6 +95,19 @@ export class SlotController {
     const lease = wait.atOnce;
     if (lease !== undefined) return this.#slotOf(asked, request, lease);
     return wait.until(ticket).then((granted) => this.#slotOf(asked, request, granted));
+  }
+
+  /** Some request would be turned away now, whatever it asked for: it is worth asking `turnsAway`. */
+  get turnsSomeAway(): boolean {
+    for (const pool of this.#pools.values()) if (pool.refusals.isSomeCertain) return true;
+    return false;
+  }
+
+  /** The problem of a request of that caller that is turned away, whatever it asks for; undefined: `acquire` will tell. */
+  turnsAway(upstream: string, { band }: Principal): GatewayProblem | undefined {
+    const pool = this.#pools.get(upstream);
+    const refused = pool?.refusals.certain(this.#bandOf(band, pool.policy), this.clock.now());
+    return refused && this.#refusals.of(refused, band);
   }
 
   /** How many tokens a prompt is likely to have, by what the engines have counted of others. */
@@ -174,7 +190,7 @@ export class SlotController {
   }
 
   #poolRequest({ caller, request, contextLength }: SlotRequest, policy: PoolPolicy): PoolRequest {
-    const band = this.#bands.get(caller.band) ?? policy.bands.length - 1;
+    const band = this.#bandOf(caller.band, policy);
     if (request === undefined) {
       return {
         tenant: caller.tenant,
@@ -197,6 +213,10 @@ export class SlotController {
       outputTokens,
       stretchable: request.stream,
     };
+  }
+
+  #bandOf(name: string, { bands }: PoolPolicy): number {
+    return this.#bands.get(name) ?? bands.length - 1;
   }
 
   #setEndpoints(upstream: string): void {

@@ -12,7 +12,9 @@ import { nativeFields } from './core/anthropic/native-fields.js';
 import { NativeMessageWords } from './core/anthropic/native-words.js';
 import { prepareMessages, type PreparedMessages } from './core/anthropic/prepare-request.js';
 import { NativeRendering } from './core/native-rendering.js';
+import { earlyRefusal } from './early-refusal.js';
 import { ProblemRenderer } from './problem-renderer.js';
+import { settled, type Served } from './served.js';
 import { TokenCounter } from './token-counter.js';
 
 /** Where an engine that speaks the dialect itself takes it. */
@@ -32,18 +34,20 @@ export class AnthropicController {
 
   @Post()
   create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.serve(openExchange(request, reply));
+    return settled(this.serve(openExchange(request, reply)));
   }
 
   /** The whole line of a request. */
-  serve(exchange: Exchange): Promise<void> {
+  serve(exchange: Exchange): Served {
     const read = this.#read(exchange);
     return read instanceof Promise
-      ? read.then((bytes) => this.#forward(exchange, bytes))
+      ? read.then((bytes) => settled(this.#forward(exchange, bytes)))
       : this.#forward(exchange, read);
   }
 
-  #forward(exchange: Exchange, bytes: Buffer): Promise<void> {
+  #forward(exchange: Exchange, bytes: Buffer): Served {
+    const refused = earlyRefusal(this.table, this.admittance, exchange, 'chat', bytes);
+    if (refused !== undefined) return refused;
     const { path, timeouts } = this.table.operation('chat');
     const prepared = this.#prepare(exchange, bytes, 'answer');
     const { model, native, body, request } = prepared;

@@ -1,12 +1,13 @@
 import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import { allRead } from '../proxy/after-reading.js';
 import type { Exchange } from '../proxy/exchange.js';
+import type { Served } from './served.js';
 
 /** One path as its controller serves it. */
 export interface LaneRoute {
   /** Whether the caller may. Throws or rejects with the problem of a refusal; at once where its token is known. */
   readonly admit: (exchange: Exchange) => unknown;
-  readonly serve: (exchange: Exchange) => Promise<void>;
+  readonly serve: (exchange: Exchange) => Served;
 }
 
 /**
@@ -40,7 +41,9 @@ export class HotLane {
       if (admitted instanceof Promise) await admitted;
       // Its client has left, or its bytes could not be read and that has been told.
       if (exchange.gone || exchange.started) return;
-      await serve(exchange);
+      const served = serve(exchange);
+      if (served instanceof GatewayProblem) this.answer(served, exchange);
+      else await served;
     } catch (error) {
       // With the rest of its body read, its connection need not close behind the answer. What closes it in any case must
       // not go on meanwhile.

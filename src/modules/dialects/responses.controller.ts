@@ -11,7 +11,9 @@ import { NativeRendering } from './core/native-rendering.js';
 import { NativeResponseWords } from './core/responses/native-words.js';
 import { type PreparedResponse, prepareResponse } from './core/responses/prepare-request.js';
 import { ResponsesRendering } from './core/responses/responses-rendering.js';
+import { earlyRefusal } from './early-refusal.js';
 import { ProblemRenderer } from './problem-renderer.js';
+import { settled, type Served } from './served.js';
 
 /** Where an engine that speaks the dialect itself takes it. */
 const NATIVE_PATH = '/v1/responses';
@@ -29,19 +31,21 @@ export class ResponsesController {
 
   @Post()
   create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.serve(openExchange(request, reply));
+    return settled(this.serve(openExchange(request, reply)));
   }
 
   /** The whole line of a request. */
-  serve(exchange: Exchange): Promise<void> {
+  serve(exchange: Exchange): Served {
     exchange.asks('responses', 'chat');
     const read = exchange.readJson(this.table.operation('chat').maxBodyBytes);
     return read instanceof Promise
-      ? read.then((bytes) => this.#forward(exchange, bytes))
+      ? read.then((bytes) => settled(this.#forward(exchange, bytes)))
       : this.#forward(exchange, read);
   }
 
-  #forward(exchange: Exchange, bytes: Buffer): Promise<void> {
+  #forward(exchange: Exchange, bytes: Buffer): Served {
+    const refused = earlyRefusal(this.table, this.admittance, exchange, 'chat', bytes);
+    if (refused !== undefined) return refused;
     const { path, timeouts } = this.table.operation('chat');
     const prepared = prepareResponse(bytes, this.table);
     const { model, native, body, request } = prepared;

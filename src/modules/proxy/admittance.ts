@@ -1,5 +1,6 @@
 import type { CanonicalRequest } from '../../common/canonical/canonical-request.js';
 import type { Principal } from '../../common/principal.js';
+import type { GatewayProblem } from '../../common/problem/gateway-problem.js';
 import type { Slot, Departing } from '../admission/slot.js';
 import type { SlotController, SlotRequest } from '../admission/slot-controller.js';
 import type { Budgets } from '../budgets/budgets.js';
@@ -27,6 +28,16 @@ export class Admittance {
   /** Sets aside one request that takes no tokens. */
   reserveOne(caller: Principal): Reservation | Promise<Reservation> {
     return this.budgets.reserve(caller, 0);
+  }
+
+  /** As `SlotController.turnsSomeAway`. */
+  get turnsSomeAway(): boolean {
+    return this.slots.turnsSomeAway;
+  }
+
+  /** As `SlotController.turnsAway`. */
+  turnsAway(upstream: string, caller: Principal): GatewayProblem | undefined {
+    return this.slots.turnsAway(upstream, caller);
   }
 
   /** Throws or rejects as `SlotController.acquire` does. */

@@ -147,10 +147,15 @@ export class Exchange implements Beating {
     this.record.upstream = upstream;
   }
 
-  /** Its caller's budget holds it, and the answer will say what is left: from here on it may have to wait. */
+  /** Its caller's budget holds it, and the answer will say what is left. */
   reserved(reservation: Reservation): void {
-    const { record } = this;
     this.#reservation = reservation;
+    this.asksForPlace();
+  }
+
+  /** From here on it may have to wait. */
+  asksForPlace(): void {
+    const { record } = this;
     if (record.operation !== undefined) record.tokens = 0;
     record.phase = 'queued';
     record.queuedAt = this.clock.now();

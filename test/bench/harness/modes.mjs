@@ -89,7 +89,7 @@ export const BASELINE = 'bare';
  */
 export function orderOf(mode, { target, stranger, full, refusing, dialect, status }, token) {
   const asked = target.to(stranger === true ? undefined : token, dialect);
-  const to = refusing === true ? { ...asked, headers: { ...asked.headers, 'x-bench-refuse': '1' } } : asked;
+  const to = refusing !== undefined ? { ...asked, headers: { ...asked.headers, 'x-bench-refuse': refusing === true ? '1' : refusing } } : asked;
   const common = { ...mode.order, status, dialect, to };
   return full === true ? { ...common, model: HELD_MODEL, to: inNarrowBand(to) } : common;
 }

@@ -22,7 +22,7 @@ const MESSAGES = '/llm/v1/messages';
 /** How each is started, and asked. `direct` is the engine itself. The order is that of the tables. */
 const TARGETS = {
   direct: { paths: { openai: CHAT } },
-  bare: nodeTarget(program('bare-relay.mjs')),
+  bare: { ...nodeTarget(program('bare-relay.mjs')), logs: true },
   dispatch: nodeTarget(program('bare-relay.mjs')),
   gateway: {
     command: gatewayCommand,

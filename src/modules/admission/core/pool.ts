@@ -8,7 +8,8 @@ import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { Judge, type FoundPlace } from './judge.js';
 import { PlaceBook } from './place-book.js';
-import { DrainRate, retryAfterSeconds } from './retry-after.js';
+import { Refusals } from './refusals.js';
+import { DrainRate } from './retry-after.js';
 import type { SharedLedger } from './shared-ledger.js';
 import type { PoolSharing } from './sharing.js';
 import { Ticker } from './ticker.js';
@@ -32,6 +33,8 @@ export class Pool {
   readonly received: readonly TenantTotals[];
   /** The lines of the bands, highest first; to be looked at only. */
   readonly queues: WaitingRoom['bands'];
+  /** Who is turned away without a look at what it asks for. */
+  readonly refusals: Refusals;
   readonly #room: WaitingRoom;
   /** undefined: there is no other gateway. */
   readonly #among: AmongGateways | undefined;
@@ -41,13 +44,12 @@ export class Pool {
   readonly #book: PlaceBook;
   readonly #judge: Judge;
   readonly #ticker: Ticker;
-  #draining = false;
   #pumping = false;
 
   constructor(
     readonly policy: PoolPolicy,
     private readonly clock: Clock,
-    private readonly random: () => number,
+    random: () => number,
     sharing?: PoolSharing,
   ) {
     this.#room = new WaitingRoom(policy.bands.length);
@@ -59,6 +61,7 @@ export class Pool {
     this.#claims = sharing?.store && new Claims(sharing.store, sharing.epoch, this.#hooks);
     this.#book = new PlaceBook({ room, activity, drain: this.#drain, among: this.#among });
     this.#judge = new Judge({ policy, room, activity, book: this.#book, among: this.#among });
+    this.refusals = new Refusals({ policy, room, activity, judge: this.#judge, drain: this.#drain, random });
     this.queues = room.bands;
     this.held = this.#judge.held;
     this.received = this.#book.received;
@@ -120,13 +123,12 @@ export class Pool {
   enqueue(request: PoolRequest, listener: PoolListener): Ticket {
     // One reading of the clock: who finds a place at once has waited for exactly no time.
     const now = this.clock.now();
-    const band = this.#room.bands[request.band];
-    if (band === undefined) throw new RangeError(`no band ${request.band}`);
+    if (this.#room.bands[request.band] === undefined) throw new RangeError(`no band ${request.band}`);
     const waiter = this.#judge.waiterOf(request, { since: now, tries: 0, listener, leave: this.#cancel });
     this.#activity.asked(request.band, now);
     if (this.#room.isEmpty && this.#tryGrant(waiter, now)) return waiter;
-    if (this.#draining) return this.#refuse(waiter, 'draining');
-    if (band.size >= (this.policy.bands[request.band]?.capacity ?? 0)) return this.#refuse(waiter, 'queue-full');
+    const refusal = this.refusals.ofNewcomer(request.band);
+    if (refusal !== undefined) return this.#refuse(waiter, refusal);
     this.#room.enter(waiter, false);
     this.#pump(now);
     this.#keepTime();
@@ -136,7 +138,7 @@ export class Pool {
 
   /** From now on nobody joins the queue, and who waits in it without having been sent anything is refused. */
   drain(): void {
-    this.#draining = true;
+    this.refusals.draining = true;
     for (const waiter of this.#room.all()) if (!waiter.isCommitted) this.#leave(waiter, 'draining');
   }
 
@@ -179,10 +181,8 @@ export class Pool {
 
   #refuse(waiter: Waiter, refusal: Refusal): Ticket {
     const now = this.clock.now();
-    const ahead = this.#room.bands.slice(0, waiter.request.band + 1);
-    const workMs = this.#drain.msAhead(ahead, this.#judge.endpoints.length, now);
-    const seconds = retryAfterSeconds(workMs, this.policy.retryAfterMs, this.random());
-    waiter.listener.refused(refusal, seconds, waiter.reason(this.depth(waiter.request.band), now));
+    const seconds = this.refusals.retryAfter(waiter.band, now);
+    waiter.listener.refused(refusal, seconds, waiter.reason(this.depth(waiter.band), now));
     return waiter;
   }
 
@@ -264,7 +264,7 @@ export class Pool {
     const { waiter } = held;
     this.#takeBack(held);
     this.#judge.hold(waiter, NOT_CONFIRMED, this.clock.now());
-    if (this.#draining && !waiter.isCommitted) this.#refuse(waiter, 'draining');
+    if (this.refusals.draining && !waiter.isCommitted) this.#refuse(waiter, 'draining');
     else this.#enter(waiter, true);
   }
 

@@ -14,6 +14,7 @@ export function refusalProblem(
   retryAfterSeconds: number,
   band: string,
   why?: RefusalReason,
+  recurs = false,
 ): GatewayProblem {
   if (refusal === 'upstream-unreachable') {
     return new GatewayProblem(refusal, { detail: 'The engine could not be reached (server_error).' });
@@ -24,5 +25,6 @@ export function refusalProblem(
     detail: DETAILS[refusal](band),
     retryAfterSeconds,
     extensions: { band, ...reason },
+    recurs,
   });
 }

@@ -35,13 +35,21 @@ const DETAILS: Readonly<Record<Exclude<RefusalReason, 'scope' | 'jwks'>, string>
 
 /** 401. `cause` is for the log alone. */
 export function unauthenticated(reason: keyof typeof DETAILS, cause?: string): Refusal {
+  return reason === 'missing' ? MISSING : noToken(reason, cause);
+}
+
+function noToken(reason: keyof typeof DETAILS, cause?: string): Refusal {
   const challenge = reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"';
   return new Refusal(reason, 'unauthenticated', {
     detail: DETAILS[reason],
     headers: { 'WWW-Authenticate': challenge },
     ...(cause === undefined ? {} : { cause: `${reason}: ${cause}` }),
+    recurs: reason === 'missing',
   });
 }
+
+/** Whoever knocks at every door gets this one: it says the same of all. */
+const MISSING = noToken('missing');
 
 /** 403: names what the token lacks. */
 export function forbidden(right: Right, lacking: 'scope' | 'group'): Refusal {

@@ -11,6 +11,9 @@ export interface ProblemContext {
 const LONGEST_RETRY_AFTER_SECONDS = 60;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+/** RFC 9562. Any other request id is a client's own. */
+export const isUuid = (id: string): boolean => UUID.test(id);
+
 /** The members of RFC 9457 and those of the case. A dialect adds its own to the same object. */
 export function problemJson(problem: GatewayProblem, context: ProblemContext): Record<string, unknown> {
   const retryAfter = retryAfterSecondsOf(problem);
@@ -20,7 +23,7 @@ export function problemJson(problem: GatewayProblem, context: ProblemContext): R
     title: problem.kind.title,
     status: problem.status,
     detail: problem.options.detail,
-    instance: `urn:${UUID.test(context.requestId) ? 'uuid' : 'request'}:${context.requestId}`,
+    instance: `urn:${isUuid(context.requestId) ? 'uuid' : 'request'}:${context.requestId}`,
     request_id: context.requestId,
     ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
   };

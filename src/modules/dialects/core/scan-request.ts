@@ -3,7 +3,7 @@ import type { CanonicalRequest, Operation } from '../../../common/canonical/cano
 import { invalidBody, invalidField } from './body-problems.js';
 import { JsonBytes } from './json-bytes.js';
 import { numberAt } from './json-number.js';
-import { eachElement, type Member } from './json-walk.js';
+import { eachElement, eachMember, STOP, type Member } from './json-walk.js';
 import type { MemberName } from './member-names.js';
 import type { PromptSize } from './prompt-size.js';
 import { MemberReader, onlyMember, type RequestMembers } from './request-members.js';
@@ -45,6 +45,7 @@ export interface ScannedRequest extends ScannedBody {
 
 const NO_COUNT = 'has to be a whole number of at least 0, or null';
 const MAX_FORMAT_BYTES = 64;
+const USUAL_NAME_BYTES = 256;
 const HAS_BOM = 'begins with a byte order mark, which JSON does not allow';
 const HAS_WIDE_UNITS = 'is not UTF-8 but looks like UTF-16 or UTF-32';
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -59,6 +60,26 @@ export function scanRequest(body: Uint8Array): ScannedRequest {
 export function scanBody(body: Uint8Array): ScannedBody {
   const { json, members, open } = readMembers(body);
   return scannedBody(json, members, open);
+}
+
+/**
+ * The name in the member `model`, found without a look at what stands behind it; undefined: there is none, or it is
+ * longer than names are. Throws `invalid-body` for what stands before it.
+ */
+export function leadingModel(body: Uint8Array): string | undefined {
+  refuseOtherEncodings(body);
+  const json = new JsonBytes(body);
+  const open = json.skipSpace(0);
+  let model: string | undefined;
+  const visit = (keyStart: number, keyEnd: number, start: number): number => {
+    const isModel = json.says(keyStart, keyEnd, 'model');
+    const end = json.endOfValue(start, 1);
+    if (!isModel) return end;
+    if (json.isString(start) && end - start <= USUAL_NAME_BYTES) model = json.text(start, end);
+    return STOP;
+  };
+  if (json.isObject(open)) eachMember(json, open, visit);
+  return model;
 }
 
 function readMembers(body: Uint8Array): { json: JsonBytes; members: MemberReader; open: number } {
