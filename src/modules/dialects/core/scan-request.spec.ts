@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayProblem, type ProblemOptions } from '../../../common/problem/gateway-problem.js';
 import { MEMBER_NAMES } from './member-names.js';
-import { canonicalFrom, scanRequest, type ScannedRequest } from './scan-request.js';
+import { canonicalFrom, leadingModel, scanRequest, type ScannedRequest } from './scan-request.js';
 
 const scanned = (text: string): ScannedRequest => scanRequest(Buffer.from(text));
 function refusal(body: string | Uint8Array): { readonly code: string } & ProblemOptions {
@@ -224,5 +224,34 @@ describe('canonicalFrom', () => {
       maxOutputTokens: undefined,
       stream: false,
     });
+  });
+});
+
+describe('leadingModel', () => {
+  const found = (text: string | Uint8Array): string | undefined => leadingModel(Buffer.from(text));
+
+  it.each([
+    ['first', '{"model":"m","messages":[1,'],
+    ['behind others', ' {"messages":[{"model":"inner"}],"stream":true , "model" : "m" nonsense'],
+    ['last', '{"n":1,"model":"m"}'],
+    ['in escapes', '{"mo\\u0064el":"\\u006d"}x'],
+  ])('finds the name and reads nothing behind it: %s', (_, text) => expect(found(text)).toBe('m'));
+
+  it.each([
+    ['none', '{"messages":[]}'],
+    ['an empty object', '{}'],
+    ['no object', '["model","m"]'],
+    ['one that is no text', '{"model":1}'],
+    ['one that is longer than names are', `{"model":"${'m'.repeat(255)}"}`],
+    ['one in capitals', '{"Model":"m"}'],
+  ])('finds nothing where there is %s', (_, text) => expect(found(text)).toBeUndefined());
+
+  it.each([
+    ['a fault before it', '{"stream":tru,"model":"m"}'],
+    ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['nothing', ''],
+  ])('says as the whole scan does what is wrong with %s', (_, body) => {
+    const { detail } = refusal(body);
+    expect(() => found(body)).toThrow(detail);
   });
 });
