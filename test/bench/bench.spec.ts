@@ -47,8 +47,11 @@ it('measures the gateway beside the bare relay, in each kind of mode that compar
         mode,
         expect.objectContaining({ bare: measured, gateway: measured }),
       ]);
-    const refusals = { 'bare, refusing': measured, 'queue full': measured, 'no token': measured };
-    expect(modes['rejected']?.starts[0]).toMatchObject(refusals);
+    const refusals = ['bare, 503 alone', 'bare, refusing', 'queue full', 'no token'].map((column) => [
+      column,
+      measured,
+    ]);
+    expect(modes['rejected']?.starts[0]).toMatchObject(Object.fromEntries(refusals));
   } finally {
     rmSync(folder, { recursive: true });
   }

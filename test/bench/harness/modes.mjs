@@ -57,7 +57,8 @@ export const COMPARISONS = {
     slice: { requests: 2_500, seconds: 0.6 },
     cells: [
       ...asked(['bare', 'dispatch', 'gateway']),
-      { column: 'bare, refusing', target: 'bare', refusing: true, status: 503 },
+      { column: 'bare, 503 alone', target: 'bare', refusing: 'status', status: 503 },
+      { column: 'bare, refusing', target: 'bare', refusing: 'whole', status: 503 },
       { column: 'queue full', target: 'gateway', full: true, status: 503 },
       { column: 'no token', target: 'gateway', stranger: true, status: 401 },
     ],
@@ -85,11 +86,11 @@ export const BASELINE = 'bare';
 
 /**
  * What the load generator is told to do for a cell of a mode. `stranger`: without a token; `full`: to a queue that is full;
- * `refusing`: what the bare relay is to refuse.
+ * `refusing`: how the bare relay is to refuse it.
  */
 export function orderOf(mode, { target, stranger, full, refusing, dialect, status }, token) {
   const asked = target.to(stranger === true ? undefined : token, dialect);
-  const to = refusing !== undefined ? { ...asked, headers: { ...asked.headers, 'x-bench-refuse': refusing === true ? '1' : refusing } } : asked;
+  const to = refusing === undefined ? asked : { ...asked, headers: { ...asked.headers, 'x-bench-refuse': refusing } };
   const common = { ...mode.order, status, dialect, to };
   return full === true ? { ...common, model: HELD_MODEL, to: inNarrowBand(to) } : common;
 }

@@ -1,9 +1,9 @@
 // The least that a correct relay of streams costs in Node: node:http in, undici's dispatch out, with backpressure and with
-// the client's leaving passed on; and, asked with x-bench-refuse, the least that a refusal costs. Usage: PORT=… UPSTREAM=http://… node bare-relay.mjs
-import { hash, randomUUID } from 'node:crypto';
-import { write } from 'node:fs';
+// the client's leaving passed on; and, asked with x-bench-refuse, the least that a refusal costs: `status` of one that says
+// no more than that, `whole` of one that says and does all that it must. Usage: PORT=… UPSTREAM=http://… node bare-relay.mjs
 import { createServer } from 'node:http';
 import { Agent } from 'undici';
+import { refusePlainly } from './plain-refusal.mjs';
 
 const origin = process.env.UPSTREAM;
 const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
@@ -54,37 +54,6 @@ class Crossing {
   }
 }
 
-const known = new Map();
-let lines = '';
-function log(line) {
-  if (lines === '') setTimeout(flush, 100);
-  lines += line;
-  if (lines.length > 60_000) flush();
-}
-function flush() {
-  if (lines !== '') write(1, lines, () => undefined);
-  lines = '';
-}
-function refuseTold(request, body, response) {
-  const startedAt = performance.now();
-  const { authorization = '' } = request.headers;
-  const digest = hash('sha256', authorization, 'base64');
-  const caller = known.get(digest) ?? (known.set(digest, 'tenant'), 'tenant');
-  const { model } = JSON.parse(body);
-  const id = randomUUID();
-  const problem = Buffer.from(JSON.stringify({
-    band: caller, waiting: 16, waited_ms: 0,
-    type: 'https://api.example.com/problems/queue-full', title: 'The queue is full', status: 503,
-    detail: 'All slots are taken, and as many requests of band bronze wait already as may (overloaded).',
-    instance: `urn:uuid:${id}`, request_id: id, retry_after: 3,
-    error: { message: 'All slots are taken, and as many requests of band bronze wait already as may (overloaded).', type: 'server_error', param: null, code: 'queue_full' },
-  }));
-  response.writeHead(503, ['x-request-id', id, 'content-type', 'application/problem+json', 'x-content-type-options', 'nosniff', 'retry-after', '3', 'content-length', String(problem.length)]);
-  response.end(problem);
-  const now = performance.now();
-  log(`{"level":40,"time":${Date.now()},"request_id":"${id}","route":"${request.url}","method":"${request.method}","dialect":"openai","model":"${model}","upstream":"held","tenant":"${caller}","band":"bronze","status":503,"phase":"queued","queue_ms":0,"duration_ms":${Math.round(now - startedAt)},"request_bytes":${body.length},"response_bytes":${problem.length},"tokens":0,"reason":"queue_full","msg":"request rejected"}\n`);
-}
-
 function refuse(response) {
   response.writeHead(503, { 'content-type': 'application/json', 'content-length': REFUSAL.length, 'retry-after': '1' });
   response.end(REFUSAL);
@@ -92,8 +61,9 @@ function refuse(response) {
 
 const server = createServer((request, response) => {
   readBody(request, (body) => {
-    if (request.headers['x-bench-refuse'] === 'told') return refuseTold(request, body, response);
-    if (request.headers['x-bench-refuse'] !== undefined) return refuse(response);
+    const refusal = request.headers['x-bench-refuse'];
+    if (refusal === 'status') return refuse(response);
+    if (refusal === 'whole') return refusePlainly(request, body, response);
     const headers = { 'content-type': 'application/json', authorization: request.headers.authorization ?? '' };
     const call = { origin, path: request.url, method: request.method, headers, body };
     agent.dispatch(call, new Crossing(response));

@@ -52,7 +52,9 @@ export const ROWS = [
   cpu('rejected', 'CPU per refusal, queue full, against a relayed request', {
     ...{ aim: '≤ 0.33', over: 'gateway', shown: { bare: 'bare, refusing', gateway: 'queue full' } },
   }),
-  cpu('rejected', '… no token', { aim: '≤ 0.33', over: 'gateway', shown: { gateway: 'no token' } }),
+  cpu('rejected', '… no token', {
+    ...{ aim: '≤ 0.33', over: 'gateway', shown: { bare: 'bare, 503 alone', gateway: 'no token' } },
+  }),
   latency('p50Micros', 'p50 at one connection, over the bare relay, ms', '≤ 0.3'),
   latency('p99Micros', 'p99 at one connection, over the bare relay, ms', '≤ 1'),
   parked('memory with 1,000 parked streams', {
