@@ -4,9 +4,6 @@ const COMMA = 0x2c;
 const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 
-/** No index: what a visitor returns that has seen enough. */
-export const STOP = -1;
-
 /** Where a value stands, without the space around it. */
 export interface Span {
   readonly start: number;
@@ -23,8 +20,7 @@ export interface Member {
 
 /**
  * Visits the members of the object that opens at `open`, in order, and returns the index behind it. The visitor reads
- * the value, by `endOfValue` or by a walk of its own, and returns the index behind that: no byte is read twice. It may
- * return STOP, and so does the walk then.
+ * the value, by `endOfValue` or by a walk of its own, and returns the index behind that: no byte is read twice.
  */
 export function eachMember(
   json: JsonBytes,
@@ -35,9 +31,7 @@ export function eachMember(
   if (json.byte(at) === CLOSE_BRACE) return at + 1;
   for (;;) {
     const keyEnd = json.endOfKey(at);
-    const next = visit(at, keyEnd, json.startOfValue(keyEnd));
-    if (next === STOP) return STOP;
-    at = json.skipSpace(next);
+    at = json.skipSpace(visit(at, keyEnd, json.startOfValue(keyEnd)));
     if (json.byte(at) === CLOSE_BRACE) return at + 1;
     if (json.byte(at) !== COMMA) throw json.fault(at, 'a comma or "}"');
     at = json.skipSpace(at + 1);

@@ -3,7 +3,7 @@ import type { CanonicalRequest, Operation } from '../../../common/canonical/cano
 import { invalidBody, invalidField } from './body-problems.js';
 import { JsonBytes } from './json-bytes.js';
 import { numberAt } from './json-number.js';
-import { eachElement, eachMember, STOP, type Member } from './json-walk.js';
+import { eachElement, type Member } from './json-walk.js';
 import type { MemberName } from './member-names.js';
 import type { PromptSize } from './prompt-size.js';
 import { MemberReader, onlyMember, type RequestMembers } from './request-members.js';
@@ -44,6 +44,8 @@ export interface ScannedRequest extends ScannedBody {
 }
 
 const NO_COUNT = 'has to be a whole number of at least 0, or null';
+const COMMA = 0x2c;
+const CLOSE_BRACE = 0x7d;
 const MAX_FORMAT_BYTES = 64;
 const USUAL_NAME_BYTES = 256;
 const HAS_BOM = 'begins with a byte order mark, which JSON does not allow';
@@ -70,16 +72,18 @@ export function leadingModel(body: Uint8Array): string | undefined {
   refuseOtherEncodings(body);
   const json = new JsonBytes(body);
   const open = json.skipSpace(0);
-  let model: string | undefined;
-  const visit = (keyStart: number, keyEnd: number, start: number): number => {
-    const isModel = json.says(keyStart, keyEnd, 'model');
+  if (!json.isObject(open)) return undefined;
+  // Not a walk with a visitor: one kind of those more, and the compiler puts none of them in line any more.
+  for (let at = json.skipSpace(open + 1); json.byte(at) !== CLOSE_BRACE; at = json.skipSpace(at + 1)) {
+    const keyEnd = json.endOfKey(at);
+    const start = json.startOfValue(keyEnd);
     const end = json.endOfValue(start, 1);
-    if (!isModel) return end;
-    if (json.isString(start) && end - start <= USUAL_NAME_BYTES) model = json.text(start, end);
-    return STOP;
-  };
-  if (json.isObject(open)) eachMember(json, open, visit);
-  return model;
+    if (json.says(at, keyEnd, 'model'))
+      return json.isString(start) && end - start <= USUAL_NAME_BYTES ? json.text(start, end) : undefined;
+    at = json.skipSpace(end);
+    if (json.byte(at) !== COMMA) return undefined;
+  }
+  return undefined;
 }
 
 function readMembers(body: Uint8Array): { json: JsonBytes; members: MemberReader; open: number } {
