@@ -53,4 +53,9 @@ export interface ProblemKind {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** The problem's name in logs and metric labels: its code in snake case. */
-export const reasonOf = (code: ProblemCode): string => code.replaceAll('-', '_');
+export const reasonOf = (code: ProblemCode): string => REASONS[code];
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[];
+const REASONS = Object.fromEntries(CODES.map((code) => [code, code.replaceAll('-', '_')])) as Readonly<
+  Record<ProblemCode, string>
+>;

@@ -5,7 +5,7 @@ import type { Principal } from '../../common/principal.js';
 import { lowerBand, namedBand } from './core/bands.js';
 import { ANONYMOUS, callerFromHeaders, type HeaderPolicy } from './core/caller-from-headers.js';
 import { tokenIn } from './core/credential.js';
-import { forbidden, Refusal, type RefusalReason } from './core/refusal.js';
+import { forbidden, Refusal, type RefusalReason, unauthenticated } from './core/refusal.js';
 import { lackOf } from './rights.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -51,12 +51,22 @@ export class CallerResolver {
       return callerFromHeaders(headers, this.trust.identity(peerAddress), this.policy, this.bands);
     if (!demand.right.token) return this.#lowered(this.#nobody(), headers);
     try {
-      const found = this.tokens.identify(tokenIn(headers, this.#bareField(demand, peerAddress)));
-      if (!(found instanceof Promise)) return this.#admit(found, headers, demand.right);
-      return found.then((principal) => this.#admit(principal, headers, demand.right)).catch(this.#refuse);
+      const token = tokenIn(headers, this.#bareField(demand, peerAddress));
+      if (token !== undefined) return this.#callerOf(this.tokens.identify(token), headers, demand.right);
     } catch (error) {
       return this.#refuse(error);
     }
+    // Thrown in there it would be caught and thrown again, and whoever knocks at every door costs as little as can be.
+    return this.#refuse(unauthenticated('missing'));
+  }
+
+  #callerOf(
+    found: Principal | Promise<Principal>,
+    headers: IncomingMessage['headers'],
+    right: Right,
+  ): Principal | Promise<Principal> {
+    if (!(found instanceof Promise)) return this.#admit(found, headers, right);
+    return found.then((principal) => this.#admit(principal, headers, right)).catch(this.#refuse);
   }
 
   #bareField({ right, apiKey }: Demand, peerAddress: string): string | undefined {

@@ -11,16 +11,13 @@ interface Fields {
 }
 
 /**
- * The token of a request. `bareField`: another field that may hold it, without a scheme. Two that differ are refused,
- * since somebody else may read the other one. Nothing here looks into the token.
+ * The token of a request; undefined: it has none. `bareField`: another field that may hold it, without a scheme. Two that
+ * differ are refused, since somebody else may read the other one. Nothing here looks into the token. Throws a Refusal.
  */
-export function tokenIn(fields: Fields, bareField: string | undefined): string {
+export function tokenIn(fields: Fields, bareField: string | undefined): string | undefined {
   const { authorization } = fields;
   const bare = bareField === undefined ? undefined : fields[bareField];
-  if (bare === undefined) {
-    if (authorization === undefined) throw unauthenticated('missing');
-    return bearerToken(authorization);
-  }
+  if (bare === undefined) return authorization === undefined ? undefined : bearerToken(authorization);
   const token = bareToken(bare);
   if (authorization !== undefined && bearerOrNothing(authorization) !== token) throw ambiguous();
   return token;
