@@ -86,6 +86,12 @@ export class RequestRecord {
     private readonly sink: (record: RequestRecord) => void,
   ) {}
 
+  /** From here on it may have to wait for its place. */
+  asksForPlace(now: number): void {
+    this.phase = 'queued';
+    this.queuedAt = now;
+  }
+
   /** It waited for its place, or for nothing, this long. Less than a millisecond is no wait. */
   waited(ms: number): void {
     if (ms < 1) return;

@@ -157,8 +157,7 @@ export class Exchange implements Beating {
   asksForPlace(): void {
     const { record } = this;
     if (record.operation !== undefined) record.tokens = 0;
-    record.phase = 'queued';
-    record.queuedAt = this.clock.now();
+    record.asksForPlace(this.clock.now());
   }
 
   queued(ahead: number): void {

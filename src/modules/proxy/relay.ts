@@ -60,8 +60,7 @@ export class Relay {
 
   async #moveOn(crossing: Crossing, problem: GatewayProblem): Promise<void> {
     const { slot, exchange } = crossing;
-    exchange.record.phase = 'queued';
-    exchange.record.queuedAt = exchange.clock.now();
+    exchange.record.asksForPlace(exchange.clock.now());
     if (await slot.moveOn(exchange)) this.#start(crossing);
     else {
       // There is no other one: it has waited for nothing.

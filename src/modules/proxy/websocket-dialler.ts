@@ -39,8 +39,7 @@ export class WebSocketDialler {
         const { problem, outcome } = client.signal.aborted ? leftWith(error) : upstreamFailure(error, false);
         record.upstreamOutcome = outcome;
         if (outcome !== 'refused') throw problem;
-        record.phase = 'queued';
-        record.queuedAt = record.upstreamEndedAt;
+        record.asksForPlace(record.upstreamEndedAt);
         if (await slot.moveOn(client)) continue;
         record.phase = 'waiting';
         throw problem;

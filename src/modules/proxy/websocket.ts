@@ -99,8 +99,7 @@ export class WebSocketProxy {
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     using reservation = await this.admittance.reserveOne(caller);
-    record.phase = 'queued';
-    record.queuedAt = this.clock.now();
+    record.asksForPlace(this.clock.now());
     const asked = { upstream: proxy.upstream, caller, reservation, request: undefined, contextLength: 0 };
     using slot = await this.admittance.acquire(asked, client);
     record.waited(slot.waitedMs);
