@@ -5,7 +5,7 @@ import type { Principal } from '../../common/principal.js';
 import { lowerBand, namedBand } from './core/bands.js';
 import { ANONYMOUS, callerFromHeaders, type HeaderPolicy } from './core/caller-from-headers.js';
 import { tokenIn } from './core/credential.js';
-import { forbidden, Refusal, type RefusalReason, unauthenticated } from './core/refusal.js';
+import { forbidden, NO_TOKEN, Refusal, type RefusalReason } from './core/refusal.js';
 import { lackOf } from './rights.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -57,7 +57,7 @@ export class CallerResolver {
       return this.#refuse(error);
     }
     // Thrown in there it would be caught and thrown again, and whoever knocks at every door costs as little as can be.
-    return this.#refuse(unauthenticated('missing'));
+    return this.#refuse(NO_TOKEN);
   }
 
   #callerOf(

@@ -23,8 +23,7 @@ export class Refusal extends GatewayProblem {
 const RETRY_AFTER_SECONDS = 5;
 
 /** What is told does not say what would have been right: that is nobody's business who has no valid token. */
-const DETAILS: Readonly<Record<Exclude<RefusalReason, 'scope' | 'jwks'>, string>> = {
-  missing: 'A token is needed: send it as "Authorization: Bearer TOKEN".',
+const DETAILS: Readonly<Record<Exclude<RefusalReason, 'missing' | 'scope' | 'jwks'>, string>> = {
   malformed: 'The credential is not an access token that this gateway takes.',
   expired: 'The token is not valid at this time: it has expired, is not valid yet, or would live for too long.',
   signature: "The token's signature is not valid.",
@@ -33,23 +32,20 @@ const DETAILS: Readonly<Record<Exclude<RefusalReason, 'scope' | 'jwks'>, string>
   algorithm: 'The token is signed with an algorithm that is not taken.',
 };
 
+/** 401: whoever knocks at every door gets this one, which says the same of all. */
+export const NO_TOKEN = new Refusal('missing', 'unauthenticated', {
+  detail: 'A token is needed: send it as "Authorization: Bearer TOKEN".',
+  headers: { 'WWW-Authenticate': 'Bearer' },
+  recurs: true,
+});
+
 /** 401. `cause` is for the log alone. */
-export function unauthenticated(reason: keyof typeof DETAILS, cause?: string): Refusal {
-  return reason === 'missing' ? MISSING : noToken(reason, cause);
-}
-
-function noToken(reason: keyof typeof DETAILS, cause?: string): Refusal {
-  const challenge = reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"';
-  return new Refusal(reason, 'unauthenticated', {
+export const unauthenticated = (reason: keyof typeof DETAILS, cause?: string): Refusal =>
+  new Refusal(reason, 'unauthenticated', {
     detail: DETAILS[reason],
-    headers: { 'WWW-Authenticate': challenge },
+    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
     ...(cause === undefined ? {} : { cause: `${reason}: ${cause}` }),
-    recurs: reason === 'missing',
   });
-}
-
-/** Whoever knocks at every door gets this one: it says the same of all. */
-const MISSING = noToken('missing');
 
 /** 403: names what the token lacks. */
 export function forbidden(right: Right, lacking: 'scope' | 'group'): Refusal {
