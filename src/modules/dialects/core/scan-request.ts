@@ -73,7 +73,7 @@ export function leadingModel(body: Uint8Array): string | undefined {
   const json = new JsonBytes(body);
   const open = json.skipSpace(0);
   if (!json.isObject(open)) return undefined;
-  // Not a walk with a visitor: one kind of those more, and the compiler puts none of them in line any more.
+  // Not by `eachMember`: with this visitor and a way to stop it, relaying a request cost a quarter more in most starts.
   for (let at = json.skipSpace(open + 1); json.byte(at) !== CLOSE_BRACE; at = json.skipSpace(at + 1)) {
     const keyEnd = json.endOfKey(at);
     const start = json.startOfValue(keyEnd);
