@@ -34,6 +34,8 @@ const SOUND: readonly Buffer[] = [
   requestBytes({ method: 'POST', path: '/llm/v1/messages', headers: JSON_TYPE, body: JSON.stringify(message) }),
   requestBytes({ method: 'GET', path: '/v1/models/demo-chat', headers: { connection: 'keep-alive, x-a', 'x-a': 'b' } }),
   requestBytes({ method: 'PUT', path: '/plain/x?y=z', headers: { expect: '100-continue' }, body: 'text' }),
+  Buffer.from(`${chunked.replace('\r\n\r\n', '\r\nexpect: 100-continue\r\n\r\n')}2\r\n{}\r\n0\r\n\r\n`),
+  Buffer.from(`${chunked.replace(' HTTP', '?by=framework HTTP')}2\r\n{}\r\n0\r\n\r\n`),
   Buffer.from(`${chunked}5;a=b\r\n{"mod\r\n1e\r\nel":"demo-chat","messages":[]}\r\n0\r\nx-trailer: 1\r\n\r\n`),
   Buffer.from(
     'GET /kept/x HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n' +

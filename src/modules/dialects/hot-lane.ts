@@ -39,8 +39,7 @@ export class HotLane {
       await allRead();
       const admitted = admit(exchange);
       if (admitted instanceof Promise) await admitted;
-      // Its client has left, or its bytes could not be read and that has been told.
-      if (exchange.gone || exchange.started) return;
+      if (exchange.over) return;
       const served = serve(exchange);
       if (served instanceof GatewayProblem) this.answer(served, exchange);
       else await served;

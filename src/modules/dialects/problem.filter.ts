@@ -26,8 +26,11 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, exchange: Exchange): void {
     if (error instanceof ClientGone) return;
     const problem = problemOf(error);
-    exchange.record.problem = problem.code;
-    exchange.record.cause = problem.options.cause;
+    const { record } = exchange;
+    // What its client has been told already stands, be the rest as wrong; a fault of our own is in the log in any case.
+    if (record.problem !== undefined && problem.code !== 'internal') return;
+    record.problem = problem.code;
+    record.cause = problem.options.cause;
     exchange.fail(problem, () => this.renderer.render(problem, exchange.requestId, exchange.request.url));
   }
 }

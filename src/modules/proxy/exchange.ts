@@ -89,6 +89,14 @@ export class Exchange implements Beating {
     return this.#gone;
   }
 
+  /**
+   * Asked before a handler begins: nobody waits for what it would say. The client has left, or its bytes cannot be read
+   * and it has been told so.
+   */
+  get over(): boolean {
+    return this.#gone || this.started;
+  }
+
   /** The head of the response has been written: an error can no longer have a status of its own. */
   get started(): boolean {
     return this.response.headersSent;
@@ -129,10 +137,16 @@ export class Exchange implements Beating {
   async #waitForBody(limits: BodyLimits): Promise<HeldBody> {
     const askedAt = this.clock.now();
     const reading = readBody(this.request, this.context.bodyMemory, limits, this.clock);
-    if (this.request.headers.expect !== undefined && this.request.httpVersion === '1.1') this.response.writeContinue();
+    if (this.#expectsContinue()) this.response.writeContinue();
     const body = await reading;
     this.record.uploadMs = this.clock.now() - askedAt;
     return body;
+  }
+
+  #expectsContinue(): boolean {
+    const { request } = this;
+    // Node throws where a status has been written, and nobody would hear of what becomes of the body.
+    return request.headers.expect !== undefined && request.httpVersion === '1.1' && !this.started;
   }
 
   /** What is asked, and in which dialect. */

@@ -1,12 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestRecord } from '../../common/request-record.js';
+import { ClientGone } from './client-gone.js';
 import { exchangeOf, type Exchange } from './exchange.js';
 
-/** The exchange of a request that a handler answers itself: from here on the framework keeps its hands off. */
+/**
+ * The exchange of a request that a handler answers itself: from here on the framework keeps its hands off. Throws
+ * ClientGone where nobody waits for an answer any more.
+ */
 export function openExchange(request: FastifyRequest, reply: FastifyReply): Exchange {
   reply.hijack();
   const exchange = exchangeOf(request.raw);
   nameRoute(exchange.record, request);
+  if (exchange.over) throw new ClientGone();
   return exchange;
 }
 
