@@ -24,7 +24,7 @@ const common = {
  */
 const ALONE = [
   ...['admission-load', 'auth-rotation', 'budgets-redis', 'capacity', 'client-leaves', 'client-leaves-at-once'],
-  ...['endurance', 'engine-trouble', 'exact', 'fuzz', 'rolling-restart', 'several-gateways'],
+  ...['endurance', 'engine-trouble', 'exact', 'fuzz', 'fuzz-engine', 'rolling-restart', 'several-gateways'],
   ...['slow-clients', 'soak', 'upstream-faults', 'workers', 'workers-end'],
 ].map((name) => `<rootDir>/test/e2e/${name}.e2e-spec.ts`);
 const LIVE_STORES = '<rootDir>/src/**/*.live.spec.ts';

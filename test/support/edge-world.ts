@@ -30,7 +30,11 @@ export class EdgeWorld {
     readonly upstream: WireUpstream,
   ) {}
 
-  static async start(options: Partial<GatewayOptions> = {}, start: StartOptions = {}): Promise<EdgeWorld> {
+  /** `options`: laid over those below; a function is given the upstream's address. */
+  static async start(
+    options: Partial<GatewayOptions> | ((url: string) => Partial<GatewayOptions>) = {},
+    start: StartOptions = {},
+  ): Promise<EdgeWorld> {
     const upstream = await WireUpstream.start();
     const { url } = upstream;
     const gateway = await startGateway(
@@ -46,7 +50,7 @@ export class EdgeWorld {
           { prefix: '/asked', upstream: 'plain', methods: ['QUERY'] },
           { prefix: '/kept', upstream: 'plain', more: { stripPrefix: false, forward: ['cookie', 'set-cookie'] } },
         ],
-        ...options,
+        ...(typeof options === 'function' ? options(url) : options),
       },
       start,
     ).catch(async (error: unknown) => {
