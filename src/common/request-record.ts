@@ -92,7 +92,7 @@ export class RequestRecord {
     this.queuedAt = now;
   }
 
-  /** It waited for its place, or for nothing, this long. Less than a millisecond is no wait. */
+  /** It waited for its place, or for nothing, this long in all. Less than a millisecond is no wait. */
   waited(ms: number): void {
     if (ms < 1) return;
     this.queuedMs = ms;
@@ -123,7 +123,7 @@ export class RequestRecord {
 
   /** It ends, perhaps in the queue: then it has waited in vain. */
   gaveUp(now: number): void {
-    if (this.phase === 'queued' && this.queuedAt !== undefined) this.waited(now - this.queuedAt);
+    if (this.phase === 'queued' && this.queuedAt !== undefined) this.waited(this.queuedMs + now - this.queuedAt);
   }
 
   /** Hands the record to its readers. The second and later calls do nothing. */

@@ -9,6 +9,7 @@ import { Pool } from './core/pool.js';
 import type { Lease, PoolPolicy, PoolRequest } from './core/pool-types.js';
 import type { SharedLedger } from './core/shared-ledger.js';
 import type { PoolSharing } from './core/sharing.js';
+import { readingOf } from './reading-of.js';
 import { ToldRefusals } from './core/told-refusals.js';
 import { TokenEstimates } from './core/token-estimates.js';
 import { poolPolicyOf, type AdmissionPolicy, type UpstreamPolicy } from './pool-policy.js';
@@ -77,7 +78,7 @@ export class SlotController {
     for (const [name, pool] of this.#pools) sharing?.serve(name, pool);
     engines.onEndpoints((upstream) => this.#setEndpoints(upstream));
     engines.onSnapshot(({ upstream, id, state, snapshot }) => {
-      this.#pools.get(upstream)?.read(id, state === 'stale' ? undefined : snapshot);
+      this.#pools.get(upstream)?.read(id, state === 'stale' ? undefined : snapshot && readingOf(snapshot));
     });
   }
 
@@ -182,7 +183,8 @@ export class SlotController {
     };
     const endpointOf = (id: string): Endpoint | undefined => this.#endpointOf(upstream, id);
     const estimatedPromptTokens = request === undefined ? 0 : promptTokens;
-    return new HeldSlot(lease, { endpointOf, learn, band: caller.band, estimatedPromptTokens, reservation });
+    const { clock } = this;
+    return new HeldSlot(lease, { clock, endpointOf, learn, band: caller.band, estimatedPromptTokens, reservation });
   }
 
   #endpointOf(upstream: string, id: string): Endpoint | undefined {

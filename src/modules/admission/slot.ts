@@ -1,3 +1,4 @@
+import type { Clock } from '../../common/clock.js';
 import type { Usage } from '../../common/canonical/usage.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
@@ -111,23 +112,28 @@ export interface SlotTerms {
   readonly estimatedPromptTokens: number;
   readonly reservation: Reservation;
   readonly band: string;
+  readonly clock: Clock;
   readonly endpointOf: (id: string) => Endpoint | undefined;
   readonly learn: (usage: Usage) => void;
 }
 
 /** A slot that follows its request from one endpoint to the next. */
 export class HeldSlot implements Slot {
+  #waitedMs: number;
+
   constructor(
     private lease: Lease,
     private readonly terms: SlotTerms,
-  ) {}
+  ) {
+    this.#waitedMs = lease.waitedMs;
+  }
 
   get endpoint(): Endpoint | undefined {
     return this.terms.endpointOf(this.lease.endpoint);
   }
 
   get waitedMs(): number {
-    return this.lease.waitedMs;
+    return this.#waitedMs;
   }
 
   get estimatedPromptTokens(): number {
@@ -151,8 +157,16 @@ export class HeldSlot implements Slot {
     const wait = new LeaseWait(client, this.terms.band);
     const ticket = this.lease.refused(wait);
     if (ticket === undefined) return false;
-    this.lease = wait.atOnce ?? (await wait.until(ticket));
+    this.lease = wait.atOnce ?? (await this.#waitFor(wait, ticket));
     return true;
+  }
+
+  async #waitFor(wait: LeaseWait, ticket: Ticket): Promise<Lease> {
+    const { clock } = this.terms;
+    const since = clock.now();
+    const lease = await wait.until(ticket);
+    this.#waitedMs += clock.now() - since;
+    return lease;
   }
 
   [Symbol.dispose](): void {

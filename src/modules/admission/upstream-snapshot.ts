@@ -1,5 +1,6 @@
+import type { EndpointLedger } from './core/endpoint-ledger.js';
 import type { Pool } from './core/pool.js';
-import type { TestName } from './core/pool-types.js';
+import type { PoolPolicy, TestName } from './core/pool-types.js';
 
 /** What one upstream's slots and queue look like at a moment. */
 export interface UpstreamSnapshot {
@@ -11,7 +12,7 @@ export interface UpstreamSnapshot {
   /** Its engines prefill and hold KV. */
   readonly generates: boolean;
   readonly waiting: readonly { readonly band: string; readonly depth: number }[];
-  /** Of the endpoint that is least full: the larger of places to slots and KV memory to what may be used of it. */
+  /** See `poolSaturation`. */
   readonly saturation: number;
   readonly held: ReadonlyMap<TestName, number>;
   readonly endpoints: readonly EndpointSnapshot[];
@@ -35,35 +36,47 @@ export interface EndpointSnapshot {
   readonly prefillTokensPerSecond: number;
 }
 
+/** Of the endpoint that is least full; one that is down has no room to offer, unless all are. 0: there is none. */
+export function poolSaturation(endpoints: readonly Pick<EndpointSnapshot, 'down' | 'saturation'>[]): number {
+  const up = endpoints.filter(({ down }) => !down);
+  const offered = up.length > 0 ? up : endpoints;
+  return offered.length === 0 ? 0 : Math.min(...offered.map(({ saturation }) => saturation));
+}
+
 export function poolSnapshot(pool: Pool, now: number): UpstreamSnapshot {
   const { policy } = pool;
   const ledgers = [...pool.endpoints.values()];
-  const fullness = ledgers.map((ledger) => {
-    const capacity = (ledger.reading?.kvCapacityTokens ?? Infinity) * (policy.gauges?.kvCeiling ?? 1);
-    return Math.max(ledger.occupied() / ledger.slots, (ledger.kvReserved + ledger.foreignKvTokens(now)) / capacity);
-  });
+  const endpoints = ledgers.map((ledger) => endpointSnapshot(ledger, policy, now));
   return {
     upstream: policy.name,
     inUse: pool.inUse,
-    requests: ledgers.reduce((sum, { ownRequests }) => sum + ownRequests, 0),
+    requests: pool.running,
     limit: policy.limit,
     generates: policy.generates,
     waiting: policy.bands.map(({ name }, band) => ({ band: name, depth: pool.depth(band) })),
-    saturation: fullness.length === 0 ? 0 : Math.min(...fullness),
+    saturation: poolSaturation(endpoints),
     held: pool.held,
     tenants: policy.bands.flatMap(({ name }, band) =>
       (pool.received[band]?.entries() ?? []).map(([tenant, tokens]) => ({ band: name, tenant, tokens })),
     ),
-    endpoints: ledgers.map((ledger, at) => ({
-      endpoint: ledger.id,
-      places: ledger.ownPlaces,
-      placesOfAll: ledger.places,
-      saturation: fullness[at] ?? 0,
-      down: now < ledger.downUntil,
-      prefillBacklogMs: ledger.backlogMs(now),
-      kvReservedTokens: ledger.kvReserved,
-      slots: ledger.slots,
-      prefillTokensPerSecond: ledger.rate.at(8000),
-    })),
+    endpoints,
+  };
+}
+
+function endpointSnapshot(ledger: EndpointLedger, { gauges }: PoolPolicy, now: number): EndpointSnapshot {
+  const capacity = (ledger.kvCapacityTokens ?? Infinity) * (gauges?.kvCeiling ?? 1);
+  return {
+    endpoint: ledger.id,
+    places: ledger.ownPlaces,
+    placesOfAll: ledger.places,
+    saturation: Math.max(
+      ledger.occupied() / ledger.slots,
+      (ledger.kvReserved + ledger.foreignKvTokens(now)) / capacity,
+    ),
+    down: now < ledger.downUntil,
+    prefillBacklogMs: ledger.backlogMs(now),
+    kvReservedTokens: ledger.kvReserved,
+    slots: ledger.slots,
+    prefillTokensPerSecond: ledger.rate.at(8000),
   };
 }

@@ -1,6 +1,7 @@
 import { byTurn, type BandQueue, type QueueHead, type TenantQueue } from '../admission/queue-snapshot.js';
+import { poolSaturation } from '../admission/upstream-snapshot.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
-import { engineSide, usableSaturation, type EndpointView, type UpstreamView } from './upstream-view.js';
+import { engineSide, type EndpointView, type UpstreamView } from './upstream-view.js';
 
 /** The members of a group, by the group's key, in the order in which they came. */
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]][] {
@@ -25,7 +26,7 @@ export function summedUpstream(views: readonly [UpstreamView, ...UpstreamView[]]
   return {
     ...{ upstream: views[0].upstream, inUse: of('inUse'), requests: of('requests'), waiting: of('waiting') },
     limit: views[0].limit,
-    saturation: usableSaturation(endpoints) ?? views[0].saturation,
+    saturation: poolSaturation(endpoints),
     endpoints,
     bands: grouped(
       views.flatMap(({ bands }) => bands),

@@ -1,4 +1,4 @@
-import type { EndpointSnapshot, UpstreamSnapshot } from '../admission/upstream-snapshot.js';
+import { poolSaturation, type EndpointSnapshot, type UpstreamSnapshot } from '../admission/upstream-snapshot.js';
 import type { BandQueue, QueueSnapshot } from '../admission/queue-snapshot.js';
 import type { Endpoint, EndpointState } from '../engine-observer/endpoint.js';
 
@@ -71,17 +71,11 @@ export function upstreamView(
   const { upstream, inUse, requests, limit, endpoints, generates } = slots;
   const engineOf = new Map(engines.map((engine) => [engine.id, engine]));
   return {
-    ...{ upstream, inUse, requests, limit, saturation: short(usableSaturation(endpoints) ?? slots.saturation) },
+    ...{ upstream, inUse, requests, limit, saturation: short(poolSaturation(endpoints)) },
     waiting: slots.waiting.reduce((sum, { depth }) => sum + depth, 0),
     endpoints: endpoints.map((one) => endpointView(one, engineOf.get(one.endpoint), generates, now)),
     bands: (queue?.bands ?? []).map(whole),
   };
-}
-
-/** Of the endpoint that is least full; one that is down has no room to offer. undefined: all are. */
-export function usableSaturation(endpoints: readonly Pick<EndpointView, 'down' | 'saturation'>[]): number | undefined {
-  const usable = endpoints.filter(({ down }) => !down);
-  return usable.length === 0 ? undefined : Math.min(...usable.map((one) => one.saturation));
 }
 
 function endpointView(

@@ -47,7 +47,6 @@ export class Forwarder {
       const acquired = this.admittance.acquire(asked, exchange);
       const slot = acquired instanceof Promise ? await acquired : acquired;
       try {
-        exchange.admitted(slot.waitedMs);
         await this.relay.send(slot, { upstream, timeouts }, call, exchange, rendering);
       } finally {
         slot[Symbol.dispose]();

@@ -51,6 +51,7 @@ export class Relay {
   }
 
   #start(crossing: Crossing): void {
+    crossing.exchange.admitted(crossing.slot.waitedMs);
     new Passage(this.engines, crossing, this.#refused).start();
   }
 

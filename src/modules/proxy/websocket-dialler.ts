@@ -40,7 +40,10 @@ export class WebSocketDialler {
         record.upstreamOutcome = outcome;
         if (outcome !== 'refused') throw problem;
         record.asksForPlace(record.upstreamEndedAt);
-        if (await slot.moveOn(client)) continue;
+        if (await slot.moveOn(client)) {
+          record.waited(slot.waitedMs);
+          continue;
+        }
         record.phase = 'waiting';
         throw problem;
       }

@@ -69,7 +69,7 @@ export function cap(band: number, endpoint: EndpointLedger, pool: PoolView): num
 const isLowBand = (band: number, { defaultBand }: PoolPolicy): boolean => band > defaultBand;
 
 export function kvLimit(band: number, endpoint: EndpointLedger, { policy }: PoolView): number {
-  const capacity = endpoint.reading?.kvCapacityTokens;
+  const capacity = endpoint.kvCapacityTokens;
   if (capacity === undefined) return Infinity;
   return Math.min(1, ceilingOf(band, policy)) * (policy.gauges?.kvCeiling ?? 1) * capacity;
 }

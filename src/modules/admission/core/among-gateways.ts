@@ -69,7 +69,7 @@ export class AmongGateways {
    * highest band that waits.
    */
   afterNews(wanted: number, grant: () => void): void {
-    const endpoints = [...this.pool.endpoints.values()];
+    const endpoints = [...this.pool.endpoints.current.values()];
     this.#told.noteNews(endpoints, turnAt(this.sharing.wallTime(), TOLD_EVERY_MS), wanted);
     grant();
     this.#told.settle(endpoints);
@@ -83,7 +83,7 @@ export class AmongGateways {
     if (!lost) return;
     this.#lostAt = now;
     giveUp();
-    this.#lost.noteLoss([...this.pool.endpoints.values()]);
+    this.#lost.noteLoss([...this.pool.endpoints.current.values()]);
   }
 
   yields(waiter: Waiter, now: number): boolean {
@@ -105,7 +105,7 @@ export class AmongGateways {
   /** `claimed`: leases that the store has still to confirm. */
   tell(now: number, kept: KeptClear | undefined, claimed: ReadonlySet<LeaseEntry> = NONE): SharedLedger {
     const { endpoints, bands, activity } = this.pool;
-    return this.#own.tell({ endpoints: endpoints.values(), bands, activity, kept, claimed }, now);
+    return this.#own.tell({ endpoints: endpoints.all(), bands, activity, kept, claimed }, now);
   }
 }
 

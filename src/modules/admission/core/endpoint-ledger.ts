@@ -53,6 +53,8 @@ export class EndpointLedger {
   /** After a restart: the most that may run, doubled with every reading. undefined: no such limit. */
   slowStart: number | undefined;
   reading: GaugeReading | undefined;
+  /** As the engine told last, though its gauges may have become too old since: memory does not. */
+  kvCapacityTokens: number | undefined;
   /** When the gauges were last read; undefined: they are too old, or do not tell. */
   atReading: AtReading | undefined;
   /** When all other gateways had told what they have; undefined: they have not. */
@@ -63,6 +65,8 @@ export class EndpointLedger {
   /** Places of others that the reading shows; undefined: what others had then is not known. */
   #remoteAtReading: number | undefined;
   #releasedSince = 0;
+  /** Of the engine that was read last: a restart often takes longer than its gauges are believed. */
+  #bootId: string | undefined;
   readonly #foreign = new ForeignPrefill();
   #backlogMs = 0;
   /** For when that was found; undefined: something has changed since. */
@@ -94,6 +98,11 @@ export class EndpointLedger {
     for (const entry of entries) this.#hear(entry);
   }
 
+  /** What others have here is not heard of any more. */
+  forgetOthers(): void {
+    for (const peer of [...this.#remote.keys()]) this.setRemote(peer, []);
+  }
+
   firstToken(entry: LeaseEntry, now: number): void {
     if (entry.firstTokenAt !== undefined || !this.leases.has(entry)) return;
     const since = Math.max(entry.grantedAt, this.lastFirstAt);
@@ -114,11 +123,8 @@ export class EndpointLedger {
 
   /** A good poll. */
   read(reading: GaugeReading, terms: ReadingTerms = ALONE): void {
-    const restarted =
-      this.reading?.bootId !== undefined && reading.bootId !== undefined && this.reading.bootId !== reading.bootId;
-    if (restarted) this.slowStart = 1;
-    else if (this.slowStart !== undefined)
-      this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
+    this.#noteBoot(reading.bootId);
+    this.kvCapacityTokens = reading.kvCapacityTokens ?? this.kvCapacityTokens;
     this.reading = reading;
     this.#backlogAt = undefined;
     const visibleUntil = reading.takenAtMs - VISIBLE_AFTER_MS;
@@ -144,9 +150,11 @@ export class EndpointLedger {
     this.atNews = this.atNews && grownBy(this.atNews, this.ownPlaces - this.atNews.own);
   }
 
-  /** The gauges are too old to be believed: what this gateway has itself remains. */
+  /** The gauges are too old to be believed: what this gateway has itself remains, and holds alone. */
   forgetReading(): void {
     this.reading = undefined;
+    // No reading would ever double it.
+    this.slowStart = undefined;
     this.#backlogAt = undefined;
     this.atReading = undefined;
     this.#remoteAtReading = undefined;
@@ -194,6 +202,14 @@ export class EndpointLedger {
       this.#backlogAt = now;
     }
     return this.#backlogMs;
+  }
+
+  #noteBoot(bootId: string | undefined): void {
+    const restarted = this.#bootId !== undefined && bootId !== undefined && this.#bootId !== bootId;
+    this.#bootId = bootId ?? this.#bootId;
+    if (restarted) this.slowStart = 1;
+    else if (this.slowStart !== undefined)
+      this.slowStart = this.slowStart >= 2 * this.slots ? undefined : this.slowStart * 2;
   }
 
   #add(entry: LeaseEntry): void {

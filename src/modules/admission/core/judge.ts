@@ -45,6 +45,8 @@ export class Judge {
   endpoints: readonly EndpointLedger[] = [];
   readonly #choice: EndpointChoice;
   #asked = 0;
+  /** Those who stood at the head of a queue when that was looked at last. */
+  #heads: readonly Waiter[] = [];
 
   constructor(private readonly terms: JudgeTerms) {
     this.#choice = new EndpointChoice(terms.policy);
@@ -67,6 +69,19 @@ export class Judge {
     if (among?.yields(waiter, now) !== true) return { endpoint: choice.endpoint, kvTokens, view };
     this.hold(waiter, YIELDS, now);
     return undefined;
+  }
+
+  /**
+   * Whoever stands at the head of a queue is not tried while all slots are taken: what holds it then is that, whatever
+   * it was before. And a wait for the gauges is none of one who stands there no more.
+   */
+  lookAtHeads(now: number): void {
+    const { policy, room, book } = this.terms;
+    const heads = room.heads();
+    for (const one of this.#heads) if (!heads.includes(one)) one.gaugeHeldSince = undefined;
+    this.#heads = heads;
+    if (book.inUse < policy.limit) return;
+    for (const head of heads) this.hold(head, AT_LIMIT, now);
   }
 
   /** A request as it waits: its tenant as all gateways name it. */

@@ -1,5 +1,6 @@
 import type { BandActivity } from './band-activity.js';
 import type { EndpointLedger, LeaseEntry } from './endpoint-ledger.js';
+import type { EndpointSet } from './endpoint-set.js';
 import type { FlowQueue } from './flow-queue.js';
 import { comesFirst, type KeptClear } from './reservation.js';
 import type { SharedBacklog, SharedLease, SharedLedger } from './shared-ledger.js';
@@ -10,7 +11,7 @@ const REMEMBERED = 64;
 
 /** What the ledgers of others are merged into. */
 export interface MergeInto {
-  readonly endpoints: ReadonlyMap<string, EndpointLedger>;
+  readonly endpoints: EndpointSet;
   readonly bands: readonly FlowQueue<Waiter>[];
   readonly activity: BandActivity;
 }
@@ -70,7 +71,7 @@ export class PeerLedgers {
       this.#charge(peer, ledger);
       this.#noteAges(ledger, now);
     }
-    for (const endpoint of this.into.endpoints.values()) this.#place(peer, endpoint);
+    for (const endpoint of this.into.endpoints.current.values()) this.#place(peer, endpoint);
     this.#noteBacklog();
     this.#noteKept();
   }

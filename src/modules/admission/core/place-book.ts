@@ -62,7 +62,7 @@ export class PlaceBook {
     ledger.release(entry, now);
     this.inUse -= entry.places;
     this.terms.activity.released(entry.band);
-    this.terms.drain.note(now);
+    this.terms.drain.note(now, now - entry.grantedAt, !this.terms.room.isEmpty);
     this.received[entry.band]?.add(waiter.request.tenant, Math.max(0, charged + adjustment));
     if (adjustment !== 0) this.#charge(waiter, adjustment);
   }

@@ -3,7 +3,7 @@ import { AmongGateways } from './among-gateways.js';
 import { BandActivity } from './band-activity.js';
 import { claimOf } from './claim-of.js';
 import { Claims, type ClaimHooks } from './claims.js';
-import { EndpointLedger } from './endpoint-ledger.js';
+import { EndpointSet } from './endpoint-set.js';
 import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { Judge, type FoundPlace } from './judge.js';
@@ -18,7 +18,8 @@ import { type Waiter } from './waiter.js';
 import { WaitingRoom } from './waiting-room.js';
 
 const TICK_MS = 250;
-const MOST_TRIES = 3;
+/** How often a request that was refused a connection stands in line again. */
+const MOST_REQUEUES = 3;
 const NOT_CONFIRMED = { heldBy: 'claim', gaugesAlone: false } as const;
 
 /**
@@ -26,7 +27,6 @@ const NOT_CONFIRMED = { heldBy: 'claim', gaugesAlone: false } as const;
  * the endpoint that has the least to do, once every test is passed. Framework-free; time is the clock's.
  */
 export class Pool {
-  readonly endpoints = new Map<string, EndpointLedger>();
   /** How often a head was held back by each test. */
   readonly held: ReadonlyMap<TestName, number>;
   /** By band: service received, in token equivalents. */
@@ -35,12 +35,13 @@ export class Pool {
   readonly queues: WaitingRoom['bands'];
   /** Who is turned away without a look at what it asks for. */
   readonly refusals: Refusals;
+  readonly #endpoints: EndpointSet;
   readonly #room: WaitingRoom;
   /** undefined: there is no other gateway. */
   readonly #among: AmongGateways | undefined;
   readonly #claims: Claims | undefined;
   readonly #activity: BandActivity;
-  readonly #drain = new DrainRate();
+  readonly #drain: DrainRate;
   readonly #book: PlaceBook;
   readonly #judge: Judge;
   readonly #ticker: Ticker;
@@ -52,11 +53,13 @@ export class Pool {
     random: () => number,
     sharing?: PoolSharing,
   ) {
+    this.#endpoints = new EndpointSet(policy.slotsPerEndpoint);
     this.#room = new WaitingRoom(policy.bands.length);
     this.#activity = new BandActivity(policy.bands.length, clock.now());
+    this.#drain = new DrainRate(policy.limit);
     this.#ticker = new Ticker(clock, TICK_MS, () => this.#expire());
     const [room, activity] = [this.#room, this.#activity];
-    const merge = { endpoints: this.endpoints, bands: room.bands, activity };
+    const merge = { endpoints: this.#endpoints, bands: room.bands, activity };
     this.#among = sharing && new AmongGateways(sharing, merge);
     this.#claims = sharing?.store && new Claims(sharing.store, sharing.epoch, this.#hooks);
     this.#book = new PlaceBook({ room, activity, drain: this.#drain, among: this.#among });
@@ -67,8 +70,18 @@ export class Pool {
     this.received = this.#book.received;
   }
 
+  /** Those that take requests. */
+  get endpoints(): EndpointSet['current'] {
+    return this.#endpoints.current;
+  }
+
   get inUse(): number {
     return this.#book.inUse;
+  }
+
+  /** Requests of this gateway that run, be their endpoint listed or not. */
+  get running(): number {
+    return this.#endpoints.running;
   }
 
   depth(band: number): number {
@@ -77,13 +90,7 @@ export class Pool {
 
   /** The endpoints that there are now. One that is new is empty; one that is gone takes no more requests. */
   setEndpoints(ids: readonly string[]): void {
-    for (const id of this.endpoints.keys()) if (!ids.includes(id)) this.endpoints.delete(id);
-    for (const id of ids) {
-      if (this.endpoints.has(id)) continue;
-      const endpoint = new EndpointLedger(id, this.policy.slotsPerEndpoint);
-      this.endpoints.set(id, endpoint);
-      this.#among?.peers.placeAll(endpoint);
-    }
+    for (const endpoint of this.#endpoints.list(ids)) this.#among?.peers.placeAll(endpoint);
     this.#judge.endpoints = [...this.endpoints.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     this.#pump();
   }
@@ -281,7 +288,7 @@ export class Pool {
     const { waiter } = held;
     held.ledger.refuse(now);
     const another = this.#judge.endpoints.some(({ downUntil }) => now >= downUntil);
-    if (!another || waiter.tries + 1 >= MOST_TRIES) {
+    if (!another || waiter.tries >= MOST_REQUEUES) {
       this.#release(held, -held.charged);
       return undefined;
     }
@@ -298,6 +305,7 @@ export class Pool {
   /** Ends the waits that have lasted too long, and looks for places: time alone may have made some. */
   #expire(): void {
     const now = this.clock.now();
+    this.#judge.lookAtHeads(now);
     const claiming = this.#claims?.waiters() ?? [];
     for (const [waiter, refusal] of this.#room.over(now, this.policy.gauges?.maxParkMs, claiming))
       this.#leave(waiter, refusal);

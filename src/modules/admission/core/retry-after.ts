@@ -1,6 +1,6 @@
 const LONGEST_SECONDS = 60;
 const JITTER = 0.2;
-/** Weight of the newest interval between two releases. */
+/** Weight of the newest sample. */
 const LEARN = 0.1;
 
 /** When to come back, in whole seconds, for so much work ahead: spread a little, so that not all come back at once. */
@@ -15,17 +15,25 @@ export interface QueuedWork {
   readonly estimateMs: number;
 }
 
-/** How fast places come free, as a moving average of the time between two. */
+/**
+ * How fast places come free: by the time between two that did while somebody waited, and until that has been seen, by how
+ * long places are held.
+ */
 export class DrainRate {
-  #lastAt: number | undefined;
+  #lastAt = 0;
+  /** Somebody waited then: until the next one comes free all are in use. */
+  #wasWanted = false;
   #intervalMs: number | undefined;
+  #heldMs: number | undefined;
 
-  note(now: number): void {
-    if (this.#lastAt !== undefined) {
-      const interval = now - this.#lastAt;
-      this.#intervalMs =
-        this.#intervalMs === undefined ? interval : this.#intervalMs + LEARN * (interval - this.#intervalMs);
-    }
+  constructor(private readonly places: number) {}
+
+  /** A place has come free that was held for so long. */
+  note(now: number, heldMs: number, wanted: boolean): void {
+    if (this.#wasWanted)
+      this.#intervalMs = learned(this.#intervalMs, Math.min(now - this.#lastAt, LONGEST_SECONDS * 1000));
+    this.#heldMs = learned(this.#heldMs, heldMs);
+    this.#wasWanted = wanted;
     this.#lastAt = now;
   }
 
@@ -38,7 +46,12 @@ export class DrainRate {
 
   /** Milliseconds until so many places will have come free; 0 where none ever has. */
   msFor(count: number, now: number): number {
-    if (this.#intervalMs === undefined || this.#lastAt === undefined) return 0;
-    return count * Math.max(this.#intervalMs, count > 0 ? Math.min(now - this.#lastAt, this.#intervalMs * 4) : 0);
+    const intervalMs = this.#intervalMs ?? (this.#heldMs ?? 0) / this.places;
+    // The next one is overdue: it may be that all of them take longer now.
+    const overdueMs = this.#wasWanted ? Math.min(now - this.#lastAt, intervalMs * 4) : 0;
+    return count * Math.max(intervalMs, overdueMs);
   }
 }
+
+const learned = (average: number | undefined, sample: number): number =>
+  average === undefined ? sample : average + LEARN * (sample - average);

@@ -1,4 +1,5 @@
-import { EndpointLedger } from './endpoint-ledger.js';
+import type { EndpointLedger } from './endpoint-ledger.js';
+import { EndpointSet } from './endpoint-set.js';
 import { FlowQueue } from './flow-queue.js';
 import { BandActivity } from './band-activity.js';
 import { PeerLedgers } from './peer-ledgers.js';
@@ -11,9 +12,10 @@ const PLACES = 8;
 
 /** One of three gateways, which has just read both others. */
 function world(others: readonly { readonly wants: boolean; readonly places?: number }[]) {
-  const endpoint = new EndpointLedger('e0', PLACES);
+  const endpoints = new EndpointSet(PLACES);
+  const endpoint = endpoints.list(['e0'])[0] as EndpointLedger;
   const bands = [new FlowQueue<Waiter>(), new FlowQueue<Waiter>()];
-  const peers = new PeerLedgers({ endpoints: new Map([['e0', endpoint]]), bands, activity: new BandActivity(2, 0) });
+  const peers = new PeerLedgers({ endpoints, bands, activity: new BandActivity(2, 0) });
   for (const [at, { wants, places = 0 }] of others.entries()) peers.hear(`p${at}`, told(`p${at}`, wants, places), 0);
   const share = new ToldShare('me', peers, 3);
   const most = (band = 1): number => share.mostPlaces(endpoint, { cap: PLACES, band, ordinal: 0 });
