@@ -104,13 +104,19 @@ export class Listener {
       this.#unreadable(connectRefused(request), socket, request.url),
     );
     this.server.on('clientError', (error: Error, socket: Duplex) => {
-      // Bytes behind a request that said it was the last one are nobody's: its answer goes out undisturbed.
-      if (codeOf(error) !== 'HPE_CLOSED_CONNECTION' || socket.readableEnded)
+      const connection = this.#connections.get(socket);
+      // Bytes behind a request that is all there are nobody's: its answer goes out undisturbed.
+      if (connection?.answers === true && isNoise(error) && !socket.readableEnded) connection.closeBehind();
+      else if (codeOf(error) !== 'HPE_CLOSED_CONNECTION' || socket.readableEnded)
         this.#unreadable(unreadableProblem(error), socket, targetIn(error));
     });
     this.server.on('connection', (socket: Socket) => {
-      this.#connections.set(socket, new Connection(socket, service));
-      socket.once('close', () => this.#connections.delete(socket));
+      const connection = new Connection(socket, service);
+      this.#connections.set(socket, connection);
+      socket.once('close', () => {
+        this.#connections.delete(socket);
+        connection.closed();
+      });
     });
   }
 
@@ -163,11 +169,15 @@ function unreadableProblem(error: Error): GatewayProblem | undefined {
   if (code === 'HPE_INVALID_METHOD') {
     return new GatewayProblem('method-unknown', { detail: 'This method is not known here.', cause: code });
   }
-  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') {
+  if (isNoise(error)) {
     return new GatewayProblem('invalid-request-head', { detail: 'The request is not valid HTTP/1.1.', cause: code });
   }
   return undefined;
 }
+
+/** The bytes are wrong; the connection is not broken. */
+const isNoise = (error: Error): boolean =>
+  codeOf(error).startsWith('HPE_') && codeOf(error) !== 'HPE_INVALID_EOF_STATE';
 
 /** What the bytes ask for that could not be read, as far as their first line tells. */
 function targetIn(error: Error): string | undefined {

@@ -15,6 +15,8 @@ import { RawConnection, requestBytes } from '../support/raw-client.js';
 import { eventually } from '../support/socket-world.js';
 
 const SLOTS = 4;
+/** By then the gateway reads on behind a body that lies in its way. */
+const BURIED_MS = 600;
 
 /** Whoever leaves frees its place at once, whatever phase it is in. */
 describe('clients that leave', () => {
@@ -127,6 +129,36 @@ describe('clients that leave', () => {
     const text = Buffer.concat(heard).toString();
     expect(text === '' || text.endsWith(CHAT_ANSWER)).toBe(true);
     await world.slotsFree();
+  });
+
+  it.each(['FIN', 'RST'] as const)('C1 C12 by %s, behind an upload that was sent ahead', async (how) => {
+    world.engine.play(() => undefined);
+    const ahead = requestBytes({ ...bigRequest(), headers: { 'content-type': 'application/json' } }).subarray(
+      0,
+      200_000,
+    );
+    const clients: RawConnection[] = [];
+    for (let at = 0; at < 2 * SLOTS; at++) {
+      clients.push(await world.ask(chatRequest({ user: String(at) })));
+      clients[at]?.send(ahead);
+    }
+    await eventually(async () => (await world.queued()) === SLOTS);
+    await world.engine.request(SLOTS - 1);
+    await delay(BURIED_MS);
+    for (const client of clients) LEAVING[how](client);
+    await world.slotsFree();
+    await eventually(async () => (await world.queued()) === 0);
+    await eventually(() => world.engine.sockets.size === 0);
+  });
+
+  it('C12 answers the first request although an upload was sent ahead, and closes behind it', async () => {
+    const client = await RawConnection.open(world.gateway.port);
+    world.engine.play(({ socket }) => setTimeout(() => socket.write(jsonAnswer()), 2 * BURIED_MS));
+    client.send(Buffer.concat([requestBytes(chatRequest()), requestBytes(bigRequest())]));
+    const answer = await client.response({ method: 'POST' });
+    expect([answer.status, answer.header('connection'), answer.text()]).toEqual([200, 'close', CHAT_ANSWER]);
+    await client.closed;
+    expect(world.engine.requests).toHaveLength(1);
   });
 
   it('C12 C4 forgets requests that were pipelined behind the one whose client has left', async () => {
