@@ -81,8 +81,9 @@ export class LocalBudgets {
 function tokensNeeded(window: TenantWindow, limits: Limits, tokens: number): number {
   // What takes no tokens is not held up by those that others have taken.
   if (tokens === 0) return 0;
-  // One request may be larger than a share of the budget: it waits until nothing else is counted.
-  return window.tokens + tokens - (window.tokens > 0 ? limits.tokens : limits.largestRequest);
+  if (window.tokens <= 0) return tokens - limits.largestRequest;
+  // One request may be larger than a share of the budget: it waits until nothing else is counted, and no longer.
+  return Math.min(window.tokens + tokens - limits.tokens, window.tokens);
 }
 
 class LocalReservation implements Reservation {
