@@ -186,6 +186,26 @@ describe('budgets in memory', () => {
     expect(granted('first')).toBe(true);
   });
 
+  it('forget whoever has asked for nothing the longest, whatever has been settled meanwhile', () => {
+    const clock = new FakeClock();
+    const limits = limitsOf({ requests: 3, tokens: 1000 }, 1000, WINDOW_MS);
+    const local = new LocalBudgets(WINDOW_MS, clock, 2);
+    const ask = (tenant: string): Reservation => {
+      const taken = local.reserve(tenant, limits, 10);
+      if ('kind' in taken) throw new Error(`${tenant} was refused`);
+      return taken;
+    };
+    let busy = ask('busy');
+    ask('idle');
+    for (let i = 0; i < 2; i += 1) {
+      clock.advance(1000);
+      busy.settle(5);
+      busy = ask('busy');
+    }
+    ask('newcomer');
+    expect(local.reserve('busy', limits, 10)).toMatchObject({ kind: 'requests' });
+  });
+
   it('still take a settlement when its window has long passed', () => {
     const { clock, reserve, refusal } = world();
     const early = reserve(1000);
