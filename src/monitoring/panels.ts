@@ -117,7 +117,7 @@ const ADMISSION: Row = {
     panel(
       'Service by tenant',
       'none',
-      'Token equivalents a second.',
+      'Tokens a second.',
       lines(pace('admission_tenant_tokens_total').sum('band', 'tenant')),
     ),
     panel(
