@@ -331,7 +331,10 @@ describe('a stream that waits longer', () => {
     const { gateway } = world;
     expect(await gateway.metric('client_disconnects_total', { phase: 'queued' })).toBe(1);
     expect(await gateway.metric('admission_rejected_total', { reason: 'cancelled' })).toBe(1);
-    expect(await gateway.metric('http_requests_total', { upstream: 'engine', status: '200' })).toBe(3);
+    const counted = (status: string) => gateway.metric('http_requests_total', { upstream: 'engine', status });
+    expect([await counted('200'), await counted('499')]).toEqual([2, 1]);
+    const line = gateway.logs().find(({ client_gone }) => client_gone === true);
+    expect(line).toMatchObject({ status: 200, phase: 'queued', response_bytes: parked.soFar.length });
   });
 
   it('stays silent where it is no stream', async () => {

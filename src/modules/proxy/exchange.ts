@@ -43,6 +43,8 @@ export class Exchange implements Beating {
   #abort: AbortController | undefined;
   #onLeave: (() => void) | undefined;
   #parked: Rendering | undefined;
+  /** Of the bytes that were sent, those of heartbeats. */
+  #beatBytes = 0;
   #reservation: Reservation | undefined;
 
   constructor(
@@ -197,7 +199,7 @@ export class Exchange implements Beating {
   }
 
   get sentBytes(): number {
-    return this.record.responseBytes;
+    return this.record.responseBytes - this.#beatBytes;
   }
 
   /** Says that the stream still lives, where that does not land inside an event. */
@@ -208,6 +210,8 @@ export class Exchange implements Beating {
     if (this.#parked === undefined || bytes === undefined) return;
     if (!this.started) this.writeHead(this.#parked.head());
     response.write(bytes);
+    this.#beatBytes += bytes.length;
+    this.record.responseBytes += bytes.length;
     this.record.heartbeats += 1;
   }
 

@@ -26,6 +26,15 @@ describe('Metrics', () => {
     expect(findSample(page, 'upstream_up', { upstream: 'engine' })).toBe(1);
   });
 
+  it.each<[string, Partial<RequestRecord>, string]>([
+    ['that left before there was an answer', { status: 0, clientGone: true }, '499'],
+    ['that left in the middle of it', { status: 200, clientGone: true, phase: 'streaming' }, '499'],
+    ['whose answer broke off', { status: 200, clientGone: true, problem: 'upstream-failed' }, '200'],
+    ['that has had all of it', { status: 200, phase: 'done' }, '200'],
+  ])('counts a client %s by the right status', async (_, fields, status) => {
+    expect(findSample(await pageAfter(fields), 'http_requests_total', { status })).toBe(1);
+  });
+
   it('knows nothing of the last endpoint while the next one is asked', async () => {
     const page = await pageAfter({ upstreamOutcome: 'refused', dispatchedAt: 10 }, (record) =>
       record.sentTo('b:1', 20),

@@ -23,8 +23,12 @@ function refusalOf({ clientGone, problem }: RequestRecord): string | undefined {
   return problem !== undefined && REFUSALS.has(problem) ? reasonOf(problem) : undefined;
 }
 
-/** The status under which a request is counted: a client that left without an answer is 499. */
-export const countedStatus = (record: RequestRecord): number => (record.status === 0 ? 499 : record.status);
+/**
+ * The status under which a request is counted: 499 where the client left before it had all of its answer, whatever it
+ * had been sent. An answer that failed keeps its status, though its connection was closed before its end.
+ */
+const countedStatus = ({ status, clientGone, problem }: RequestRecord): number =>
+  status === 0 || (clientGone && problem === undefined) ? 499 : status;
 
 /** The cells of everything that is counted at a request's end, for one combination of its labels. */
 interface RequestCells {
