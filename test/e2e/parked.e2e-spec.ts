@@ -333,8 +333,10 @@ describe('a stream that waits longer', () => {
     expect(await gateway.metric('admission_rejected_total', { reason: 'cancelled' })).toBe(1);
     const counted = (status: string) => gateway.metric('http_requests_total', { upstream: 'engine', status });
     expect([await counted('200'), await counted('499')]).toEqual([2, 1]);
-    const line = gateway.logs().find(({ client_gone }) => client_gone === true);
-    expect(line).toMatchObject({ status: 200, phase: 'queued', response_bytes: parked.soFar.length });
+    const line = () => gateway.logs().find(({ client_gone }) => client_gone === true);
+    await eventually(() => line() !== undefined);
+    expect(line()).toMatchObject({ status: 200, phase: 'queued' });
+    expect(line()?.['response_bytes']).toBeGreaterThanOrEqual(parked.soFar.length);
   });
 
   it('stays silent where it is no stream', async () => {
