@@ -238,8 +238,7 @@ export class Exchange implements Beating {
     const headers = this.#withOwnFields(whole.headers);
     headers.push('content-length', String(whole.body.length));
     if (closing || this.context.closing) this.response.shouldKeepAlive = false;
-    this.record.status = whole.status;
-    this.record.responseBytes += whole.body.length;
+    this.record.answeredWhole(whole, this.clock.now());
     this.response.writeHead(whole.status, headers);
     if (!uploaded) this.#linger(whole.body);
     else endWith(this.response, whole.body);

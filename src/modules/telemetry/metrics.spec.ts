@@ -62,6 +62,15 @@ describe('Metrics', () => {
     expect(findSample(page, 'http_rejected_total', { reason: 'upstream_unreachable' })).toBe(1);
   });
 
+  it('times the first content of a whole answer, too, and knows no rate of its output', async () => {
+    const usage = { promptTokens: 7, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0 };
+    const asked = { model: 'm', dialect: 'openai', dispatchedAt: 10, wholeSentAt: 80, upstreamEndedAt: 81 };
+    const page = await pageAfter({ ...asked, usage });
+    expect(findSample(page, 'llm_ttft_seconds_sum', { model: 'm' })).toBeCloseTo(0.08);
+    expect(page).not.toContain('llm_output_tokens_per_second_count');
+    expect(await pageAfter(asked)).not.toContain('llm_ttft_seconds_count');
+  });
+
   it('leaves upload, queue and upstream out of the time that is its own', async () => {
     const page = await pageAfter({ uploadMs: 5, queuedAt: 10, queuedMs: 40, dispatchedAt: 50, upstreamEndedAt: 90 });
     expect(findSample(page, 'gateway_overhead_seconds_sum')).toBeCloseTo(0.015);
