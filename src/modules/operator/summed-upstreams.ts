@@ -1,6 +1,7 @@
 import { byTurn, type BandQueue, type QueueHead, type TenantQueue } from '../admission/queue-snapshot.js';
+import { usableSaturation } from '../admission/usable-saturation.js';
 import type { Endpoint } from '../engine-observer/endpoint.js';
-import { engineSide, usableSaturation, type EndpointView, type UpstreamView } from './upstream-view.js';
+import { engineSide, type EndpointView, type UpstreamView } from './upstream-view.js';
 
 /** The members of a group, by the group's key, in the order in which they came. */
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]][] {

@@ -1,5 +1,6 @@
 import type { EndpointSnapshot, UpstreamSnapshot } from '../admission/upstream-snapshot.js';
 import type { BandQueue, QueueSnapshot } from '../admission/queue-snapshot.js';
+import { usableSaturation } from '../admission/usable-saturation.js';
 import type { Endpoint, EndpointState } from '../engine-observer/endpoint.js';
 
 /** Endpoints of an upstream, and tenants of a band, that are told one by one; all others only count. */
@@ -76,12 +77,6 @@ export function upstreamView(
     endpoints: endpoints.map((one) => endpointView(one, engineOf.get(one.endpoint), generates, now)),
     bands: (queue?.bands ?? []).map(whole),
   };
-}
-
-/** Of the endpoint that is least full; one that is down has no room to offer. undefined: all are. */
-export function usableSaturation(endpoints: readonly Pick<EndpointView, 'down' | 'saturation'>[]): number | undefined {
-  const usable = endpoints.filter(({ down }) => !down);
-  return usable.length === 0 ? undefined : Math.min(...usable.map((one) => one.saturation));
 }
 
 function endpointView(

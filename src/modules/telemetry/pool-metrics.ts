@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { EndpointSnapshot, UpstreamSnapshot } from '../admission/upstream-snapshot.js';
+import { usableSaturation } from '../admission/usable-saturation.js';
 import type { GaugeName } from './series.js';
 import { registerLive, type LiveValue } from './tallies.js';
 import { TenantNames } from './tenant-names.js';
@@ -23,7 +24,7 @@ export function showPools(registry: Registry, read: Read): void {
   byUpstream('upstream_in_flight', (one) => one.requests);
   byUpstream('slots_in_use', (one) => one.inUse);
   byUpstream('slots_limit', (one) => one.limit);
-  byUpstream('pool_saturation', (one) => one.saturation);
+  byUpstream('pool_saturation', ({ endpoints, saturation }) => usableSaturation(endpoints) ?? saturation);
   byEndpoint('admission_prefill_backlog_seconds', (one) => one.prefillBacklogMs / 1000);
   byEndpoint('admission_kv_reserved_tokens', (one) => one.kvReservedTokens);
   byEndpoint('engine_batch_capacity', (one) => one.slots);
