@@ -1,6 +1,7 @@
 import type { Usage } from './canonical/usage.js';
 import type { Principal } from './principal.js';
 import type { ProblemCode } from './problem/problems.js';
+import type { WholeResponse } from './rendering.js';
 import type { RequestTrace } from './request-trace.js';
 
 /** Where a request was when it ended. */
@@ -67,6 +68,8 @@ export class RequestRecord {
   /** When the engine's side was over. */
   upstreamEndedAt: number | undefined = undefined;
   firstContentAt: number | undefined = undefined;
+  /** When an answer that is no stream was sent, all at once. */
+  wholeSentAt: number | undefined = undefined;
   endedAt = 0;
   requestBytes = 0;
   responseBytes = 0;
@@ -119,6 +122,13 @@ export class RequestRecord {
     this.holds ??= [];
     if (this.holds.length === MOST_HOLDS) this.holds.pop();
     this.holds.push({ test, at: now });
+  }
+
+  /** An answer that is no stream is sent. */
+  answeredWhole({ status, body }: WholeResponse, now: number): void {
+    this.status = status;
+    this.responseBytes += body.length;
+    this.wholeSentAt = now;
   }
 
   /** It ends, perhaps in the queue: then it has waited in vain. */

@@ -157,7 +157,7 @@ const QUEUES: readonly Alert[] = [
     lasts: '15m',
     severity: 'warning',
     summary: `First tokens of ${UPSTREAM} are slow.`,
-    description: `One stream in a hundred waits ${VALUE}s or more for its first token.`,
+    description: `One answer in a hundred waits ${VALUE}s or more for its first content; what is not streamed comes all at once.`,
   },
 ];
 

@@ -32,7 +32,12 @@ const TRAFFIC: Row = {
 const MODELS: Row = {
   title: 'Models',
   panels: [
-    panel('First token', 's', 'Arrival to first content.', ...spread('llm_ttft_seconds', 'model')),
+    panel(
+      'First token',
+      's',
+      'Arrival to first content; what is not streamed comes all at once.',
+      ...spread('llm_ttft_seconds', 'model'),
+    ),
     panel(
       'Output by request',
       'none',
@@ -117,7 +122,7 @@ const ADMISSION: Row = {
     panel(
       'Service by tenant',
       'none',
-      'Token equivalents a second.',
+      'Tokens a second.',
       lines(pace('admission_tenant_tokens_total').sum('band', 'tenant')),
     ),
     panel(

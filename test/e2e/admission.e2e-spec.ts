@@ -156,6 +156,10 @@ describe('who runs next', () => {
       gateway.metric('admission_tenant_tokens_total', { upstream: 'engine', band: 'gold', tenant });
     expect(await tokens('quiet')).toBeGreaterThan(0);
     expect(await tokens('noisy')).toBeGreaterThan((await tokens('quiet')) ?? Infinity);
+    // What tenants have had is what the engine has counted.
+    const counted = (kind: string) => gateway.metric('llm_tokens_total', { kind });
+    const served = ((await tokens('noisy')) ?? NaN) + ((await tokens('quiet')) ?? NaN);
+    expect(served).toBe(((await counted('prompt')) ?? NaN) + ((await counted('completion')) ?? NaN));
   });
 
   it('a name that nobody vouches for makes no tenant', async () => {

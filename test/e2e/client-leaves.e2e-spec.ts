@@ -199,4 +199,19 @@ describe('clients that leave', () => {
     expect(await failures()).toBe(before);
     expect(await world.gateway.metric('upstream_up', { upstream: 'engine' })).not.toBe(0);
   });
+
+  it('C14 is counted as 499 in the middle of its answer, too, and logged with the status that it was sent', async () => {
+    world.engine.play(({ socket }) => socket.write(STREAM_HEAD + chunk(deltaEvent('one'))));
+    const counted = async (status: string) => (await world.gateway.metric('http_requests_total', { status })) ?? 0;
+    const before = [await counted('200'), await counted('499')];
+    const headers = { 'content-type': 'application/json', 'x-request-id': 'left-2' };
+    const client = await world.ask({ ...streamRequest(), headers });
+    await eventually(() => client.socket.bytesRead > 0);
+    client.destroy();
+    const line = () => world.gateway.logs().find(({ request_id }) => request_id === 'left-2');
+    await eventually(() => line() !== undefined);
+    expect(line()).toMatchObject({ status: 200, client_gone: true, phase: 'streaming', outcome: 'cancelled' });
+    const [answered = NaN, left = NaN] = before;
+    expect([await counted('200'), await counted('499')]).toEqual([answered, left + 1]);
+  });
 });

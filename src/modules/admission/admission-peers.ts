@@ -67,7 +67,7 @@ export class AdmissionPeers {
     const whole = JSON.stringify({ epoch, pools: Object.fromEntries(pools) });
     if (Buffer.byteLength(whole) <= MAX_LEDGER_BYTES) return whole;
     // What is held says how full the engines are; who waits and who was served only in which order.
-    const held = pools.map(([name, pool]) => [name, { ...pool, backlog: [], service: [] }] as const);
+    const held = pools.map(([name, pool]) => [name, { ...pool, backlog: [], service: [], starts: [] }] as const);
     return JSON.stringify({ epoch, pools: Object.fromEntries(held) });
   }
 

@@ -16,7 +16,7 @@ export interface UpstreamSnapshot {
   readonly saturation: number;
   readonly held: ReadonlyMap<TestName, number>;
   readonly endpoints: readonly EndpointSnapshot[];
-  /** Service that tenants have had, in token equivalents; those beyond the first hundred as `other`. */
+  /** Service that tenants have had, in tokens; those beyond the first hundred as `other`. */
   readonly tenants: readonly { readonly band: string; readonly tenant: string; readonly tokens: number }[];
 }
 

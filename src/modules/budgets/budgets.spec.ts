@@ -162,6 +162,18 @@ describe('budgets in memory', () => {
     reserve(900);
   });
 
+  it('say when a request that is larger than a share would fit: once nothing else is counted', () => {
+    const { clock, reserve, refusal } = world({ replicas: 2 });
+    reserve(100).settle(100);
+    clock.advance(30_000);
+    const wait = waitOf(refusal(800));
+    expect(wait).toBe(31);
+    clock.advance(wait * 1000 - 1);
+    refusal(800);
+    clock.advance(1);
+    reserve(800);
+  });
+
   it('never hold more than so many tenants, and forget those that have been away the longest', () => {
     const clock = new FakeClock();
     const limits = limitsOf({ requests: 1, tokens: 10 }, 10, WINDOW_MS);
@@ -172,6 +184,26 @@ describe('budgets in memory', () => {
     expect(local.size).toBe(100);
     expect(granted('tenant-950')).toBe(false);
     expect(granted('first')).toBe(true);
+  });
+
+  it('forget whoever has asked for nothing the longest, whatever has been settled meanwhile', () => {
+    const clock = new FakeClock();
+    const limits = limitsOf({ requests: 3, tokens: 1000 }, 1000, WINDOW_MS);
+    const local = new LocalBudgets(WINDOW_MS, clock, 2);
+    const ask = (tenant: string): Reservation => {
+      const taken = local.reserve(tenant, limits, 10);
+      if ('kind' in taken) throw new Error(`${tenant} was refused`);
+      return taken;
+    };
+    let busy = ask('busy');
+    ask('idle');
+    for (let i = 0; i < 2; i += 1) {
+      clock.advance(1000);
+      busy.settle(5);
+      busy = ask('busy');
+    }
+    ask('newcomer');
+    expect(local.reserve('busy', limits, 10)).toMatchObject({ kind: 'requests' });
   });
 
   it('still take a settlement when its window has long passed', () => {
@@ -213,9 +245,9 @@ interface Grant {
 
 describe('whatever a tenant does', () => {
   const LIMITS = { requests: 12, tokens: 1000 };
-  const run = (steps: readonly Step[], check: (now: number, grants: readonly Grant[]) => void) => {
+  const run = (steps: readonly Step[], check: (now: number, grants: readonly Grant[]) => void, replicas = 1) => {
     const clock = new FakeClock();
-    const budgets = new Budgets({ windowMs: WINDOW_MS, default: LIMITS, tenants: [] }, 1, clock);
+    const budgets = new Budgets({ windowMs: WINDOW_MS, default: LIMITS, tenants: [] }, replicas, clock);
     const grants: Grant[] = [];
     const open: Grant[] = [];
     const takeOpen = (at: number): Grant | undefined => open.splice(at % Math.max(1, open.length), 1)[0];
@@ -253,6 +285,30 @@ describe('whatever a tenant does', () => {
           expect(sumOf(grants, now - WINDOW_MS, 'tokens')).toBeLessThanOrEqual(LIMITS.tokens);
           expect(sumOf(grants, now - WINDOW_MS, 'requests')).toBeLessThanOrEqual(LIMITS.requests);
         });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of a share, a refused request fits when it was told, and not a slice before', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 1000 }), (steps, ask) => {
+        const { clock, budgets } = run(steps, () => undefined, 3);
+        const refusedFor = (): number | undefined => {
+          try {
+            giveBack(budgets.reserve(caller('acme'), ask) as Reservation);
+            return undefined;
+          } catch (error) {
+            return (error as GatewayProblem).options.retryAfterSeconds;
+          }
+        };
+        const seconds = refusedFor();
+        if (seconds === undefined) return;
+        expect(seconds * 1000).toBeLessThanOrEqual(WINDOW_MS + 1000);
+        clock.advance(seconds * 1000 - 1);
+        expect(refusedFor()).toBeDefined();
+        clock.advance(1);
+        expect(refusedFor()).toBeUndefined();
       }),
       { numRuns: 300 },
     );

@@ -5,6 +5,7 @@ import type { Reservation } from './reservation.js';
 
 /** Tenants whose spending is remembered; then the one that has been away the longest is forgotten. */
 const REMEMBERED = 10_000;
+const NEVER = -1;
 
 /** Time, as budgets count it. */
 interface Slices {
@@ -13,10 +14,17 @@ interface Slices {
   current(): number;
 }
 
+/** A tenant whose spending is remembered. */
+interface Known {
+  readonly window: TenantWindow;
+  /** The slice in which it last asked. What it had asked for earlier may have been settled since. */
+  askedIn: number;
+}
+
 /** What has been spent through this gateway, by tenant, in its own memory. */
 export class LocalBudgets {
-  /** Whoever has been away the longest comes first. */
-  readonly #windows = new Map<string, TenantWindow>();
+  /** Whoever has asked for nothing the longest comes first, to a slice. */
+  readonly #known = new Map<string, Known>();
   readonly #sliceMs: number;
   readonly #slices: Slices;
 
@@ -32,7 +40,7 @@ export class LocalBudgets {
 
   /** Tenants whose spending is remembered. */
   get size(): number {
-    return this.#windows.size;
+    return this.#known.size;
   }
 
   /** Sets one request and so many tokens aside, or says why that cannot be. */
@@ -59,19 +67,24 @@ export class LocalBudgets {
   }
 
   #windowOf(tenant: string, slice: number): TenantWindow {
-    let window = this.#windows.get(tenant);
-    if (window !== undefined && !window.moveTo(slice)) return window;
-    if (window === undefined) {
-      if (this.#windows.size >= this.remembered) this.#forgetOne();
-      window = new TenantWindow(slice);
-    } else this.#windows.delete(tenant);
-    this.#windows.set(tenant, window);
-    return window;
+    const known = this.#known.get(tenant) ?? this.#newcomer(slice);
+    if (known.askedIn !== slice) {
+      known.askedIn = slice;
+      known.window.moveTo(slice);
+      this.#known.delete(tenant);
+      this.#known.set(tenant, known);
+    }
+    return known.window;
+  }
+
+  #newcomer(slice: number): Known {
+    if (this.#known.size >= this.remembered) this.#forgetOne();
+    return { window: new TenantWindow(slice), askedIn: NEVER };
   }
 
   #forgetOne(): void {
-    for (const tenant of this.#windows.keys()) {
-      this.#windows.delete(tenant);
+    for (const tenant of this.#known.keys()) {
+      this.#known.delete(tenant);
       return;
     }
   }
@@ -81,8 +94,9 @@ export class LocalBudgets {
 function tokensNeeded(window: TenantWindow, limits: Limits, tokens: number): number {
   // What takes no tokens is not held up by those that others have taken.
   if (tokens === 0) return 0;
-  // One request may be larger than a share of the budget: it waits until nothing else is counted.
-  return window.tokens + tokens - (window.tokens > 0 ? limits.tokens : limits.largestRequest);
+  if (window.tokens <= 0) return tokens - limits.largestRequest;
+  // One request may be larger than a share of the budget: it waits until nothing else is counted, and no longer.
+  return Math.min(window.tokens + tokens - limits.tokens, window.tokens);
 }
 
 class LocalReservation implements Reservation {

@@ -43,6 +43,8 @@ export class Exchange implements Beating {
   #abort: AbortController | undefined;
   #onLeave: (() => void) | undefined;
   #parked: Rendering | undefined;
+  /** Of the bytes that were sent, those of heartbeats. */
+  #beatBytes = 0;
   #reservation: Reservation | undefined;
 
   constructor(
@@ -197,7 +199,7 @@ export class Exchange implements Beating {
   }
 
   get sentBytes(): number {
-    return this.record.responseBytes;
+    return this.record.responseBytes - this.#beatBytes;
   }
 
   /** Says that the stream still lives, where that does not land inside an event. */
@@ -208,6 +210,8 @@ export class Exchange implements Beating {
     if (this.#parked === undefined || bytes === undefined) return;
     if (!this.started) this.writeHead(this.#parked.head());
     response.write(bytes);
+    this.#beatBytes += bytes.length;
+    this.record.responseBytes += bytes.length;
     this.record.heartbeats += 1;
   }
 
@@ -234,8 +238,7 @@ export class Exchange implements Beating {
     const headers = this.#withOwnFields(whole.headers);
     headers.push('content-length', String(whole.body.length));
     if (closing || this.context.closing) this.response.shouldKeepAlive = false;
-    this.record.status = whole.status;
-    this.record.responseBytes += whole.body.length;
+    this.record.answeredWhole(whole, this.clock.now());
     this.response.writeHead(whole.status, headers);
     if (!uploaded) this.#linger(whole.body);
     else endWith(this.response, whole.body);

@@ -44,12 +44,10 @@ describe('requestLine', () => {
     });
   });
 
-  it('counts a client that left without an answer as 499', () => {
-    expect(parsed(record({ status: 0, clientGone: true }))).toMatchObject({
-      status: 499,
-      client_gone: true,
-      level: 30,
-    });
+  it('tells of a client that left the status that it was sent, or 499', () => {
+    const left = { client_gone: true, level: 30 };
+    expect(parsed(record({ status: 0, clientGone: true }))).toMatchObject({ status: 499, ...left });
+    expect(parsed(record({ clientGone: true, phase: 'streaming' }))).toMatchObject({ status: 200, ...left });
   });
 
   it.each(['a"b', 'a\\b', 'a\nb', 'ä', '\u2028', 'a\u0000b'])(

@@ -1,10 +1,11 @@
 import { reasonOf } from '../../common/problem/problems.js';
 import type { RequestRecord } from '../../common/request-record.js';
-import { countedStatus } from './metrics.js';
 
 /** pino's numbers for the two levels that a request is logged at. */
 export const REQUEST_LEVELS = { info: 30, warn: 40 } as const;
 
+/** Told of a client that left before it was sent any status. */
+const LEFT = 499;
 /** What needs no escaping in JSON. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 const LONGEST_CAUSE = 200;
@@ -23,7 +24,7 @@ export function requestLine(record: RequestRecord, timeMs: number, mark = ''): s
   line += text('route', record.route) + text('method', record.method) + word('dialect', record.dialect);
   line += text('model', record.model) + text('upstream', record.upstream);
   line += text('tenant', principal?.tenant) + text('band', principal?.band);
-  line += count('status', countedStatus(record)) + word('phase', record.phase);
+  line += count('status', record.status || LEFT) + word('phase', record.phase);
   if (record.clientGone) line += ',"client_gone":true';
   line += word('outcome', record.upstreamOutcome) + count('queue_ms', record.queuedMs);
   if (firstContentAt !== undefined) line += count('ttft_ms', firstContentAt - arrivedAt);

@@ -26,6 +26,15 @@ describe('Metrics', () => {
     expect(findSample(page, 'upstream_up', { upstream: 'engine' })).toBe(1);
   });
 
+  it.each<[string, Partial<RequestRecord>, string]>([
+    ['that left before there was an answer', { status: 0, clientGone: true }, '499'],
+    ['that left in the middle of it', { status: 200, clientGone: true, phase: 'streaming' }, '499'],
+    ['whose answer broke off', { status: 200, clientGone: true, problem: 'upstream-failed' }, '200'],
+    ['that has had all of it', { status: 200, phase: 'done' }, '200'],
+  ])('counts a client %s by the right status', async (_, fields, status) => {
+    expect(findSample(await pageAfter(fields), 'http_requests_total', { status })).toBe(1);
+  });
+
   it('knows nothing of the last endpoint while the next one is asked', async () => {
     const page = await pageAfter({ upstreamOutcome: 'refused', dispatchedAt: 10 }, (record) =>
       record.sentTo('b:1', 20),
@@ -51,6 +60,15 @@ describe('Metrics', () => {
     const page = await pageAfter({ phase: 'queued', queuedAt: 10, problem: 'upstream-unreachable' });
     expect(page).not.toMatch(/^admission_rejected_total/m);
     expect(findSample(page, 'http_rejected_total', { reason: 'upstream_unreachable' })).toBe(1);
+  });
+
+  it('times the first content of a whole answer, too, and knows no rate of its output', async () => {
+    const usage = { promptTokens: 7, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0 };
+    const asked = { model: 'm', dialect: 'openai', dispatchedAt: 10, wholeSentAt: 80, upstreamEndedAt: 81 };
+    const page = await pageAfter({ ...asked, usage });
+    expect(findSample(page, 'llm_ttft_seconds_sum', { model: 'm' })).toBeCloseTo(0.08);
+    expect(page).not.toContain('llm_output_tokens_per_second_count');
+    expect(await pageAfter(asked)).not.toContain('llm_ttft_seconds_count');
   });
 
   it('leaves upload, queue and upstream out of the time that is its own', async () => {

@@ -23,8 +23,16 @@ function refusalOf({ clientGone, problem }: RequestRecord): string | undefined {
   return problem !== undefined && REFUSALS.has(problem) ? reasonOf(problem) : undefined;
 }
 
-/** The status under which a request is counted: a client that left without an answer is 499. */
-export const countedStatus = (record: RequestRecord): number => (record.status === 0 ? 499 : record.status);
+/**
+ * The status under which a request is counted: 499 where the client left before it had all of its answer, whatever it
+ * had been sent. An answer that failed keeps its status, though its connection was closed before its end.
+ */
+const countedStatus = ({ status, clientGone, problem }: RequestRecord): number =>
+  status === 0 || (clientGone && problem === undefined) ? 499 : status;
+
+/** When the first content went to the client. What is no stream goes all at once, and is content where it cost tokens. */
+const firstContentOf = ({ firstContentAt, wholeSentAt, usage }: RequestRecord): number | undefined =>
+  firstContentAt ?? (usage === undefined ? undefined : wholeSentAt);
 
 /** The cells of everything that is counted at a request's end, for one combination of its labels. */
 interface RequestCells {
@@ -152,9 +160,8 @@ export class Metrics {
   #countTokens(record: RequestRecord): void {
     const { model, upstream, dialect, usage } = record;
     if (model === undefined || dialect === undefined) return;
-    if (record.firstContentAt !== undefined) {
-      this.#ttft.cell(upstream, model, dialect).observe((record.firstContentAt - record.arrivedAt) / 1000);
-    }
+    const firstAt = firstContentOf(record);
+    if (firstAt !== undefined) this.#ttft.cell(upstream, model, dialect).observe((firstAt - record.arrivedAt) / 1000);
     if (usage === undefined) return;
     if (record.estimatedPromptTokens !== undefined && usage.promptTokens > 0) {
       this.#estimateRatio.cell(upstream, model).observe(record.estimatedPromptTokens / usage.promptTokens);

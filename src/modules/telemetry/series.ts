@@ -50,10 +50,7 @@ export const SERIES = {
   admission_prefill_backlog_seconds: gauge('Prefill ahead of a newcomer', 'upstream', 'endpoint'),
   admission_kv_reserved_tokens: gauge('KV memory set aside', 'upstream', 'endpoint'),
   admission_estimate_ratio: histogram('Estimated to true prompt tokens', RATIOS, 'upstream', 'model'),
-  admission_tenant_tokens_total: counter(
-    'Service received, in token equivalents',
-    ...(['upstream', 'band', 'tenant'] as const),
-  ),
+  admission_tenant_tokens_total: counter('Service received, in tokens', ...(['upstream', 'band', 'tenant'] as const)),
   admission_store_degraded: gauge('1: the shared store or the peers are out, shares are kept instead'),
 
   engine_requests_running: gauge('Requests in the batch', 'upstream', 'endpoint'),

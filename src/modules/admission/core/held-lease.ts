@@ -22,6 +22,8 @@ export interface Holding {
   readonly entry: LeaseEntry;
   /** What the tenant was charged at the grant, in token equivalents. */
   readonly charged: number;
+  /** What the engine has done for it, in tokens; told before it is released. */
+  servedTokens: number;
   /** What the store knows it by; absent: there is none. */
   readonly claimId?: string;
 }
@@ -30,7 +32,9 @@ export interface Holding {
 export class HeldLease implements Lease {
   readonly waitedMs: number;
   #held = true;
-  #actual: number | undefined;
+  /** As the engine counted them; undefined: it has not. */
+  #promptTokens: number | undefined;
+  #completionTokens = 0;
 
   constructor(
     private readonly pool: LeaseHooks,
@@ -48,15 +52,16 @@ export class HeldLease implements Lease {
   }
 
   settle(promptTokens: number, completionTokens: number): void {
-    this.#actual = virtualCost(promptTokens, completionTokens);
+    this.#promptTokens = promptTokens;
+    this.#completionTokens = completionTokens;
   }
 
   release(): void {
     if (!this.#held) return;
     this.#held = false;
     const { charged } = this.holding;
-    const actual = this.#actual ?? this.#spent();
-    this.pool.release(this.holding, Math.max(actual - charged, -MOST_REFUND * charged));
+    this.holding.servedTokens = this.#servedTokens();
+    this.pool.release(this.holding, Math.max(this.#cost() - charged, -MOST_REFUND * charged));
   }
 
   refused(listener: PoolListener): Ticket | undefined {
@@ -65,12 +70,24 @@ export class HeldLease implements Lease {
     return this.pool.refused(this.holding, listener);
   }
 
-  /** Nobody counted: a request that ended in its prefill pays for the part that was computed, any other for all of it. */
-  #spent(): number {
+  /** In token equivalents. Nobody counted: all that was charged, or the part of the prompt that was computed. */
+  #cost(): number {
     const { entry, charged } = this.holding;
-    if (entry.firstTokenAt !== undefined) return charged;
-    const share = entry.estimateMs === 0 ? 1 : Math.min(1, (this.pool.now() - entry.grantedAt) / entry.estimateMs);
-    return share * virtualCost(entry.promptTokens, 0);
+    if (this.#promptTokens !== undefined) return virtualCost(this.#promptTokens, this.#completionTokens);
+    return entry.firstTokenAt === undefined ? this.#computed() * virtualCost(entry.promptTokens, 0) : charged;
+  }
+
+  /** Nobody counted: the part of the prompt that was computed, as it was estimated, and nothing of an output. */
+  #servedTokens(): number {
+    if (this.#promptTokens !== undefined) return this.#promptTokens + this.#completionTokens;
+    return Math.round(this.#computed() * this.holding.entry.promptTokens);
+  }
+
+  /** How much of its prefill is done, 0 to 1. */
+  #computed(): number {
+    const { firstTokenAt, estimateMs, grantedAt } = this.holding.entry;
+    if (firstTokenAt !== undefined || estimateMs === 0) return 1;
+    return Math.min(1, (this.pool.now() - grantedAt) / estimateMs);
   }
 }
 

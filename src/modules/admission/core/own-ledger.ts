@@ -23,22 +23,31 @@ export interface OwnState {
   readonly claimed: ReadonlySet<LeaseEntry>;
 }
 
+/** What a tenant has had since its count began. */
+interface Total {
+  amount: number;
+  /** The number of that beginning: no two counts of this gateway have the same. */
+  readonly start: number;
+}
+
 /** What this gateway tells others of one pool. */
 export class OwnLedger {
-  readonly #totals: readonly Map<string, number>[];
+  readonly #totals: readonly Map<string, Total>[];
+  #starts = 0;
 
   constructor(
     private readonly epoch: string,
     bands: number,
   ) {
-    this.#totals = Array.from({ length: bands }, () => new Map<string, number>());
+    this.#totals = Array.from({ length: bands }, () => new Map<string, Total>());
   }
 
   /** A tenant has had so much more; negative: less. */
   charge(band: number, tenant: string, amount: number): void {
     const totals = this.#totals[band];
     if (totals === undefined) return;
-    const total = (totals.get(tenant) ?? 0) + amount;
+    const total = totals.get(tenant) ?? { amount: 0, start: (this.#starts += 1) };
+    total.amount += amount;
     // The one that was served last stands last, and the first is the one to go.
     totals.delete(tenant);
     totals.set(tenant, total);
@@ -54,7 +63,8 @@ export class OwnLedger {
     return {
       epoch: this.epoch,
       leases: [...endpoints].flatMap((endpoint) => leasesAt(endpoint, claimed, now)),
-      service: this.#totals.map((totals) => [...totals].map(([tenant, total]) => [tenant, Math.round(total)] as const)),
+      service: this.#totals.map((totals) => [...totals].map(([tenant, { amount }]) => [tenant, Math.round(amount)])),
+      starts: this.#totals.map((totals) => [...totals.values()].map(({ start }) => start)),
       backlog: bands.flatMap((band, index) => backlogOf(band, index, now)),
       ...(kept === undefined ? {} : { kept: keptFrom(kept, now) }),
       ...(topBandAgoMs === undefined ? {} : { topBandAgoMs }),

@@ -28,10 +28,17 @@ interface Heard {
   readonly at: number;
 }
 
+/** What a tenant had had when it was last told. */
+interface Total {
+  readonly amount: number;
+  /** Which count of it that was; undefined: a gateway of an earlier version does not say. */
+  readonly start: number | undefined;
+}
+
 /** A gateway's totals, by band and tenant, as they were told last. */
 interface Totals {
   readonly epoch: string;
-  readonly byBand: readonly ReadonlyMap<string, number>[];
+  readonly byBand: readonly ReadonlyMap<string, Total>[];
 }
 
 /** What other gateways hold and who waits there, merged when they tell it: a request that comes finds it done. */
@@ -97,17 +104,20 @@ export class PeerLedgers {
     for (const { band, grantedAgoMs } of leases) activity.heardGrant(band, now - grantedAgoMs);
   }
 
-  /** Its tenants are charged here for what they have had there since it was last heard. */
-  #charge(peer: string, { epoch, service }: SharedLedger): void {
+  /** Its tenants are charged here for what they have had there since they were last told of. */
+  #charge(peer: string, ledger: SharedLedger): void {
+    const { epoch } = ledger;
+    // There was no room for it: what was told before still holds.
+    if (ledger.service.length === 0) return;
     const known = this.#totals.get(peer);
-    const byBand = service.map((totals) => new Map(totals));
+    const byBand = totalsIn(ledger);
     this.#totals.delete(peer);
     this.#totals.set(peer, { epoch, byBand });
     if (this.#totals.size > REMEMBERED) this.#forgetTotals();
     if (known?.epoch !== epoch) return;
     for (const [band, totals] of byBand.entries())
       for (const [tenant, total] of totals) {
-        const delta = total - (known.byBand[band]?.get(tenant) ?? 0);
+        const delta = since(known.byBand[band]?.get(tenant), total);
         if (delta !== 0) this.into.bands[band]?.charge(tenant, delta);
       }
   }
@@ -135,6 +145,15 @@ export class PeerLedgers {
       band.setElsewhere(this.heads.filter(({ entry }) => entry.band === index).map(({ entry }) => entry.tenant));
   }
 }
+
+const totalsIn = ({ service, starts }: SharedLedger): Totals['byBand'] =>
+  service.map(
+    (totals, band) => new Map(totals.map(([tenant, amount], at) => [tenant, { amount, start: starts?.[band]?.[at] }])),
+  );
+
+/** Less than before is a refund, unless the count has begun anew: then all of it is new. */
+const since = (known: Total | undefined, { amount, start }: Total): number =>
+  known?.start === start ? amount - (known?.amount ?? 0) : amount;
 
 function entryFrom(lease: SharedLease, heardAt: number): LeaseEntry {
   const { band, kind, places, estimateMs, promptTokens, kvTokens, grantedAgoMs, firstTokenAgoMs } = lease;

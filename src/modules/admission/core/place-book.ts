@@ -22,7 +22,7 @@ export interface BookTerms {
 export class PlaceBook {
   /** Places of this gateway. */
   inUse = 0;
-  /** By band: service received, in token equivalents. */
+  /** By band: service received, in tokens. */
   readonly received: readonly TenantTotals[];
 
   constructor(private readonly terms: BookTerms) {
@@ -47,7 +47,9 @@ export class PlaceBook {
     const charged = virtualCost(request.promptTokens, request.outputTokens * request.places);
     this.terms.room.bands[band]?.serve(tenant, charged);
     this.terms.among?.charge(band, tenant, charged);
-    return claimId === undefined ? { waiter, ledger, entry, charged } : { waiter, ledger, entry, charged, claimId };
+    const servedTokens = 0;
+    if (claimId === undefined) return { waiter, ledger, entry, charged, servedTokens };
+    return { waiter, ledger, entry, charged, servedTokens, claimId };
   }
 
   /** As if it had not been decided. */
@@ -57,13 +59,13 @@ export class PlaceBook {
     this.#charge(waiter, -charged);
   }
 
-  /** `adjustment`: what its tenant has had more than it was charged. */
-  release({ waiter, ledger, entry, charged }: Holding, adjustment: number, now: number): void {
+  /** `adjustment`: what its tenant has had more than it was charged, in token equivalents. */
+  release({ waiter, ledger, entry, servedTokens }: Holding, adjustment: number, now: number): void {
     ledger.release(entry, now);
     this.inUse -= entry.places;
     this.terms.activity.released(entry.band);
     this.terms.drain.note(now, now - entry.grantedAt, !this.terms.room.isEmpty);
-    this.received[entry.band]?.add(waiter.request.tenant, Math.max(0, charged + adjustment));
+    this.received[entry.band]?.add(waiter.request.tenant, servedTokens);
     if (adjustment !== 0) this.#charge(waiter, adjustment);
   }
 

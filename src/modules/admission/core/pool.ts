@@ -29,7 +29,7 @@ const NOT_CONFIRMED = { heldBy: 'claim', gaugesAlone: false } as const;
 export class Pool {
   /** How often a head was held back by each test. */
   readonly held: ReadonlyMap<TestName, number>;
-  /** By band: service received, in token equivalents. */
+  /** By band: service received, in tokens. */
   readonly received: readonly TenantTotals[];
   /** The lines of the bands, highest first; to be looked at only. */
   readonly queues: WaitingRoom['bands'];

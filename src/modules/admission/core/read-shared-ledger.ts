@@ -37,6 +37,7 @@ export function isSharedLedger(value: unknown): value is SharedLedger {
     isListOf(value['leases'], isLease) &&
     isListOf(value['backlog'], isBacklog) &&
     isListOf(value['service'], isBandService) &&
+    (value['starts'] === undefined || areStarts(value['starts'], value['service'])) &&
     (value['kept'] === undefined || isKept(value['kept'])) &&
     isAmountOrAbsent(value['topBandAgoMs']) &&
     isAmountOrAbsent(value['longAgoMs'])
@@ -61,6 +62,11 @@ function isBacklog(value: unknown): value is SharedBacklog {
 }
 
 const isBandService = (value: unknown): value is SharedLedger['service'][number] => isListOf(value, isTenantService);
+
+const isNumbers = (value: unknown): value is readonly number[] => isListOf(value, isAmount);
+
+const areStarts = (value: unknown, service: SharedLedger['service']): boolean =>
+  isListOf(value, isNumbers) && service.every((totals, band) => value[band]?.length === totals.length);
 
 const isTenantService = (value: unknown): value is readonly [string, number] =>
   Array.isArray(value) && value.length === 2 && isName(value[0]) && isNumber(value[1]);

@@ -8,8 +8,14 @@ export interface SharedLedger {
   /** Anew at every start of that gateway: its totals count from there. */
   readonly epoch: string;
   readonly leases: readonly SharedLease[];
-  /** By band: service that its tenants have received since its start, in token equivalents; a refund takes some back. */
+  /**
+   * By band: every tenant whose service is counted there, and what it has received since its count began, in token
+   * equivalents; a refund takes some back. A tenant that has gone from the list begins anew when it is served again. No
+   * band at all: this time nothing is told of it, and nothing has changed.
+   */
   readonly service: readonly (readonly (readonly [tenant: string, total: number])[])[];
+  /** For each of `service`, in the same places: which count it is. Absent: a gateway of an earlier version. */
+  readonly starts?: readonly (readonly number[])[];
   /** One entry for each band, tenant and class that waits there. */
   readonly backlog: readonly SharedBacklog[];
   /** The endpoint that it keeps clear for one of its requests; absent: there is none. */

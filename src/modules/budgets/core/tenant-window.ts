@@ -23,13 +23,12 @@ export class TenantWindow {
   /** `slice`: the number of the one that time is in. */
   constructor(private slice: number) {}
 
-  /** Time has come to this slice; true: it had been in an earlier one. */
-  moveTo(slice: number): boolean {
+  /** Time has come to this slice. */
+  moveTo(slice: number): void {
     const passed = slice - this.slice;
-    if (passed <= 0) return false;
+    if (passed <= 0) return;
     for (let at = slice - Math.min(passed, RING) + 1; at <= slice; at += 1) this.#forget(at);
     this.slice = slice;
-    return true;
   }
 
   /** Spends now. */
