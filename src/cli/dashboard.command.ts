@@ -6,6 +6,10 @@ import { prometheusRuleText } from '../monitoring/prometheus-rule.js';
 
 type Print = (line: string) => void;
 
+export const USAGE =
+  'usage: gateway dashboard [--write FOLDER]\n' +
+  'Prints the Grafana dashboard, or writes it and the alert rules into FOLDER.';
+
 /** What is made of the list of series, by the name of the file that it is committed as. */
 export const MONITORING_FILES = {
   'grafana-dashboard.json': grafanaDashboardText,

@@ -1,14 +1,30 @@
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { loadConfig } from '../modules/config/load-config.js';
 import { startLocalEngines } from '../sim/local-engines.js';
 import { serve } from './serve.command.js';
 
 type Line = (line: string) => void;
 
+export const USAGE =
+  'usage: gateway demo\n' +
+  'Runs simulated engines and a gateway in front of them, by config/local.yaml or GATEWAY_CONFIG=FILE.';
+
 const CONFIG = fileURLToPath(new URL('../../config/local.yaml', import.meta.url));
 
 /** `gateway demo`, what `npm start` runs: simulated engines, and the gateway of config/local.yaml in front of them. */
-export async function demoCommand(env: Readonly<Record<string, string | undefined>>, out: Line): Promise<number> {
+export async function demoCommand(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  out: Line,
+  err: Line,
+): Promise<number> {
+  try {
+    parseArgs({ args: [...argv], options: {} });
+  } catch (error) {
+    [`gateway demo: ${(error as Error).message}`, USAGE].forEach(err);
+    return 1;
+  }
   const loaded = loadConfig(env['GATEWAY_CONFIG'] ?? CONFIG, { LOG_LEVEL: 'warn', ...env });
   const engines = await startLocalEngines();
   try {

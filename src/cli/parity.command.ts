@@ -9,7 +9,7 @@ import { fetchAnswer } from './parity/fetch-answer.js';
 type Print = (line: string) => void;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const USAGE =
+export const USAGE =
   'usage: gateway parity --left URL --right URL --cases FILE [--group NAME] [--timeout SECONDS]\n' +
   'Sends each request of FILE to both and prints what differs in status, headers and body.';
 const DEFAULT_TIMEOUT_SECONDS = 120;

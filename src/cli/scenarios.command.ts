@@ -11,8 +11,8 @@ import { worthTable } from '../scenarios/worth.js';
 
 type Print = (line: string) => void;
 
-const USAGE =
-  'gateway scenarios [--only S1,S3] [--policies controller,none] [--seeds N] [--gateways N] [--quick] [--slow-metrics] ' +
+export const USAGE =
+  'usage: gateway scenarios [--only S1,S3] [--policies controller,none] [--seeds N] [--gateways N] [--quick] [--slow-metrics] ' +
   '[--worth] [--write FOLDER]';
 const QUICK_SHARE = 0.25;
 const FIRST_SEED = 101;
@@ -32,7 +32,7 @@ export function scenariosCommand(argv: readonly string[], _env: unknown, out: Pr
     return 0;
   } catch (error) {
     err(`gateway scenarios: ${(error as Error).message}`);
-    err(`usage: ${USAGE}`);
+    err(USAGE);
     return 1;
   }
 }

@@ -4,6 +4,9 @@ import { jsonSchemaText } from '../modules/config/json-schema.js';
 
 type Print = (line: string) => void;
 
+export const USAGE =
+  'usage: gateway schema [--write FILE]\nPrints the JSON schema of the configuration, or writes it to FILE.';
+
 /** Prints the JSON Schema of the configuration, or writes it with `--write FILE`; returns the exit code. */
 export function schemaCommand(argv: readonly string[], _env: unknown, out: Print, err: Print): number {
   try {

@@ -10,7 +10,7 @@ import type { SimServer } from '../sim/wire/sim-app.js';
 
 type Print = (line: string) => void;
 
-const USAGE =
+export const USAGE =
   'usage: gateway simulate --engine vllm|ollama|tei|echo --listen HOST:PORT --models a,b [--time-scale X] ' +
   '[--profile volta|fast|slots|FILE] [--seed N] [--max-num-seqs N] [--max-model-len N] [--faults]';
 
