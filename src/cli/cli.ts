@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
+import { inPlainWords } from './system-errors.js';
 
 interface Command {
   /** All that it takes, for people. */
@@ -105,7 +106,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const command = await entry.load();
     return rest.some(asksForHelp) ? told([command.usage]) : await command.run(rest);
   } catch (error) {
-    err(`gateway ${name}: ${error instanceof Error ? error.message : String(error)}`);
+    err(`gateway ${name}: ${inPlainWords(error)}`);
     return 1;
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { grafanaDashboardText } from '../monitoring/grafana-dashboard.js';
 import { prometheusRuleText } from '../monitoring/prometheus-rule.js';
+import { writing } from './system-errors.js';
 
 type Print = (line: string) => void;
 
@@ -22,10 +23,17 @@ export function dashboardCommand(argv: readonly string[], _env: unknown, out: Pr
     const { values } = parseArgs({ args: [...argv], options: { write: { type: 'string' } } });
     const folder = values.write;
     if (folder === undefined) out(grafanaDashboardText().trimEnd());
-    else for (const [name, text] of Object.entries(MONITORING_FILES)) writeFileSync(join(folder, name), text());
+    else writeTo(folder);
     return 0;
   } catch (error) {
     err(`${(error as Error).message} (gateway dashboard [--write FOLDER])`);
     return 1;
+  }
+}
+
+function writeTo(folder: string): void {
+  for (const [name, text] of Object.entries(MONITORING_FILES)) {
+    const file = join(folder, name);
+    writing('--write', file, () => writeFileSync(file, text()));
   }
 }

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../modules/config/load-config.js';
-import { startLocalEngines } from '../sim/local-engines.js';
+import { LOCAL_PORTS, startLocalEngines } from '../sim/local-engines.js';
 import { serve } from './serve.command.js';
+import { inPlainWords } from './system-errors.js';
 
 type Line = (line: string) => void;
 
@@ -10,6 +11,7 @@ export const USAGE =
   'usage: gateway demo\n' +
   'Runs simulated engines and a gateway in front of them, by config/local.yaml or GATEWAY_CONFIG=FILE.';
 
+const ENGINES = `the simulated engines need the ports ${Object.values(LOCAL_PORTS).join(', ')} of 127.0.0.1`;
 const CONFIG = fileURLToPath(new URL('../../config/local.yaml', import.meta.url));
 
 /** `gateway demo`, what `npm start` runs: simulated engines, and the gateway of config/local.yaml in front of them. */
@@ -26,7 +28,9 @@ export async function demoCommand(
     return 1;
   }
   const loaded = loadConfig(env['GATEWAY_CONFIG'] ?? CONFIG, { LOG_LEVEL: 'warn', ...env });
-  const engines = await startLocalEngines();
+  const engines = await startLocalEngines().catch((cause: unknown) => {
+    throw new Error(`${ENGINES}: ${inPlainWords(cause)}`, { cause });
+  });
   try {
     return await serve(loaded, ({ listen, management }) => whatToTry(listen, management).forEach(out));
   } finally {

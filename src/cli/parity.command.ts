@@ -5,6 +5,7 @@ import { shownValue, type Difference } from './json-differences.js';
 import { parseCaseFile, type ParityCase } from './parity/case-file.js';
 import { compareAnswers } from './parity/compare.js';
 import { fetchAnswer } from './parity/fetch-answer.js';
+import { reading } from './system-errors.js';
 
 type Print = (line: string) => void;
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -84,7 +85,14 @@ function readArguments(argv: readonly string[], env: Environment): Wanted {
   return {
     left: origin('--left', values.left),
     right: origin('--right', values.right),
-    cases: inGroup(parseCaseFile(readFileSync(file, 'utf8'), file, env), values.group),
+    cases: inGroup(
+      parseCaseFile(
+        reading('--cases', file, () => readFileSync(file, 'utf8')),
+        file,
+        env,
+      ),
+      values.group,
+    ),
     silenceMs: seconds * 1000,
   };
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { jsonSchemaText } from '../modules/config/json-schema.js';
+import { writing } from './system-errors.js';
 
 type Print = (line: string) => void;
 
@@ -12,10 +13,12 @@ export function schemaCommand(argv: readonly string[], _env: unknown, out: Print
   try {
     const { values } = parseArgs({ args: [...argv], options: { write: { type: 'string' } } });
     if (values.write === undefined) out(jsonSchemaText().trimEnd());
-    else writeFileSync(values.write, jsonSchemaText());
+    else write(values.write);
     return 0;
   } catch (error) {
     err(`${(error as Error).message} (gateway schema [--write FILE])`);
     return 1;
   }
 }
+
+const write = (file: string): void => writing('--write', file, () => writeFileSync(file, jsonSchemaText()));

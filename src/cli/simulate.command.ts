@@ -7,6 +7,7 @@ import { startOllama } from '../sim/ollama.js';
 import { startTei } from '../sim/tei.js';
 import { startVllm } from '../sim/vllm.js';
 import type { SimServer } from '../sim/wire/sim-app.js';
+import { inPlainWords } from './system-errors.js';
 
 type Print = (line: string) => void;
 
@@ -43,7 +44,7 @@ export async function simulateCommand(
   try {
     server = await start(await readArguments(argv));
   } catch (error) {
-    err(`gateway simulate: ${(error as Error).message}`);
+    err(`gateway simulate: ${inPlainWords(error)}`);
     if (error instanceof UsageError) err(USAGE);
     return 1;
   }
@@ -131,7 +132,7 @@ async function readProfileFile(path: string): Promise<EngineProfile> {
   try {
     return parseProfile(parse(await readFile(path, 'utf8')));
   } catch (error) {
-    throw new UsageError(`--profile ${path}: ${(error as Error).message}`);
+    throw new UsageError(`--profile ${path}: ${inPlainWords(error)}`);
   }
 }
 
