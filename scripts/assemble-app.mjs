@@ -1,7 +1,7 @@
 // node scripts/assemble-app.mjs FOLDER: all that the gateway needs at run time, and nothing else: dist, and of
 // node_modules the packages of production without their types, maps, sources and tests. Needs a build and an installation,
 // and no network.
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -20,8 +20,8 @@ const NEEDLESS_FOLDERS = new Set([
 /** Fills an empty folder. */
 export function assembleApp(folder) {
   if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Error('dist/main.js is missing: npm run build comes first');
-  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
+  if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty: name a new folder or an empty one`);
   cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
   for (const path of productionPackages()) copyPackage(path, folder);
   const { name, version, license, type } = readJson('package.json');
@@ -52,6 +52,11 @@ const readJson = (name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'));
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [folder] = process.argv.slice(2);
-  if (folder === undefined) throw new Error('usage: node scripts/assemble-app.mjs FOLDER');
-  assembleApp(folder);
+  try {
+    if (!folder) throw new Error('usage: node scripts/assemble-app.mjs FOLDER (a new one, or empty)');
+    assembleApp(folder);
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
 }

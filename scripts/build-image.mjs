@@ -8,6 +8,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   statSync,
@@ -37,6 +38,9 @@ export const IMAGE = {
 };
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const USAGE =
+  'usage: node scripts/build-image.mjs --root FOLDER [--archive FILE.tar --tag COMMIT]\n' +
+  'FOLDER is emptied, so it must be new, empty, or a root that this script made before.';
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const USERS = {
   'etc/passwd': 'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/nonexistent:/sbin/nologin\n',
@@ -46,8 +50,32 @@ const USERS = {
 /** Where the kernel and the cluster put things. */
 const MOUNT_POINTS = ['proc', 'sys', 'dev', 'tmp', 'etc/gateway'];
 
-/** Makes the file system in a folder, which is emptied first. */
+/** Written first of all, and like no other system's. */
+const MARK = 'etc/passwd';
+/** The loader is in lib or lib64, other libraries may be in usr. */
+const TOP_LEVEL = new Set(
+  [...MOUNT_POINTS, ...Object.keys(USERS), IMAGE.entrypoint[0], IMAGE.workingDir, 'lib', 'lib64', 'usr'].map(
+    (path) => path.replace(/^\//u, '').split('/')[0],
+  ),
+);
+
+/** Why a folder must not be emptied to build in it, or undefined: it is absent, empty, or a root that this script made. */
+export function faultOfRoot(folder) {
+  if (!existsSync(folder)) return undefined;
+  const allowed = '--root must name a new folder, an empty one, or one that this script made before';
+  if (!statSync(folder).isDirectory()) return `${folder} is not a folder: ${allowed}`;
+  const names = readdirSync(folder);
+  const mark = join(folder, MARK);
+  const isOurs = existsSync(mark) && readFileSync(mark, 'utf8') === USERS[MARK];
+  const strangers = isOurs ? names.filter((name) => !TOP_LEVEL.has(name)) : names;
+  if (strangers.length === 0) return undefined;
+  return `${folder} holds what this script has not put there (${strangers.slice(0, 3).join(', ')}), and would be emptied: ${allowed}`;
+}
+
+/** Makes the file system in a folder, which is emptied first. Throws where that would lose something. */
 export function buildRoot(folder) {
+  const fault = faultOfRoot(folder);
+  if (fault !== undefined) throw new Error(fault);
   rmSync(folder, { recursive: true, force: true });
   for (const name of MOUNT_POINTS) mkdirSync(join(folder, name), { recursive: true });
   for (const [name, text] of Object.entries(USERS)) writeFileSync(join(folder, name), text);
@@ -99,16 +127,27 @@ function commitImage(folder, archive, tag) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+function wantedFrom(args) {
   const text = { type: 'string' };
-  const { values } = parseArgs({ options: { root: text, archive: text, tag: text } });
-  if (values.root === undefined)
-    throw new Error('usage: build-image.mjs --root FOLDER [--archive FILE.tar --tag COMMIT]');
-  buildRoot(values.root);
-  console.log(`${values.root}: ${(sizeOf(values.root) / 1e6).toFixed(1)} MB`);
-  if (values.archive !== undefined) {
-    const tag = values.tag ?? execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
-    commitImage(values.root, values.archive, tag);
-    console.log(`${values.archive}: api-gateway:${tag}, ${(statSync(values.archive).size / 1e6).toFixed(1)} MB`);
+  const { values } = parseArgs({ args, options: { root: text, archive: text, tag: text } });
+  if (!values.root) throw new Error(`--root FOLDER is missing\n${USAGE}`);
+  return values;
+}
+
+function main({ root, archive, tag }) {
+  buildRoot(root);
+  console.log(`${root}: ${(sizeOf(root) / 1e6).toFixed(1)} MB`);
+  if (archive === undefined) return;
+  const name = tag ?? execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
+  commitImage(root, archive, name);
+  console.log(`${archive}: api-gateway:${name}, ${(statSync(archive).size / 1e6).toFixed(1)} MB`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    main(wantedFrom(process.argv.slice(2)));
+  } catch (error) {
+    console.error(`build-image: ${error.message}`);
+    process.exitCode = 1;
   }
 }

@@ -1,4 +1,4 @@
-// Compares config/gateway.schema.json with what the configuration classes say now. Needs a build.
+// Compares config/gateway.schema.json with what the configuration classes say now. Needs a build: npm run schema:check makes one.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -7,6 +7,10 @@ import { limitsLine } from './limits-line.js';
 
 type Print = (line: string) => void;
 
+export const USAGE =
+  'usage: gateway check --config FILE (or GATEWAY_CONFIG=FILE)\n' +
+  'Prints every fault of a configuration with its line, or the routing table that it makes.';
+
 /** Prints the effective routing table and returns 0, or every fault of the configuration and returns 1. */
 export function checkCommand(argv: readonly string[], env: Environment, out: Print, err: Print): number {
   const file = configFileFrom(argv, env, err);

@@ -1,7 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
+import { inPlainWords } from './system-errors.js';
 
-/** Takes a command's arguments to its exit code. */
-type Command = (argv: readonly string[]) => Promise<number>;
+interface Command {
+  /** All that it takes, for people. */
+  readonly usage: string;
+  /** Takes its arguments to its exit code. */
+  readonly run: (argv: readonly string[]) => number | Promise<number>;
+}
 
 const env = process.env;
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -15,55 +21,79 @@ process.stdout.on('error', leaveQuietly);
 process.stderr.on('error', leaveQuietly);
 
 /** Each command is loaded only when it is asked for: `serve` is not to carry the simulator in its memory. */
-const COMMANDS: Readonly<Record<string, { readonly help: string; readonly run: Command }>> = {
+const COMMANDS: Readonly<Record<string, { readonly help: string; readonly load: () => Promise<Command> }>> = {
   serve: {
     help: 'serve --config FILE            run the gateway (or GATEWAY_CONFIG=FILE)',
-    run: async (argv) => (await import('./serve.command.js')).serveCommand(argv, env, out, err),
+    load: async () => {
+      const { USAGE, serveCommand } = await import('./serve.command.js');
+      return { usage: USAGE, run: (argv) => serveCommand(argv, env, out, err) };
+    },
   },
   check: {
     help: 'check --config FILE            print every fault of a configuration, or its routing table',
-    run: async (argv) => (await import('./check.command.js')).checkCommand(argv, env, out, err),
+    load: async () => {
+      const { USAGE, checkCommand } = await import('./check.command.js');
+      return { usage: USAGE, run: (argv) => checkCommand(argv, env, out, err) };
+    },
   },
   explain: {
     help: 'explain --config FILE < REQUEST   say where a request would go and which limits it would meet',
-    run: async (argv) =>
-      (await import('./explain.command.js')).explainCommand(argv, env, { out, err }, () => buffer(process.stdin)),
+    load: async () => {
+      const { USAGE, explainCommand } = await import('./explain.command.js');
+      return { usage: USAGE, run: (argv) => explainCommand(argv, env, { out, err }, () => buffer(process.stdin)) };
+    },
   },
   parity: {
     help: 'parity --left URL --right URL --cases FILE   send the same requests to two gateways, print what differs',
-    run: async (argv) => (await import('./parity.command.js')).parityCommand(argv, env, out, err),
+    load: async () => {
+      const { USAGE, parityCommand } = await import('./parity.command.js');
+      return { usage: USAGE, run: (argv) => parityCommand(argv, env, out, err) };
+    },
   },
   schema: {
     help: 'schema [--write FILE]          print the JSON schema of the configuration',
-    run: async (argv) => (await import('./schema.command.js')).schemaCommand(argv, env, out, err),
+    load: async () => {
+      const { USAGE, schemaCommand } = await import('./schema.command.js');
+      return { usage: USAGE, run: (argv) => schemaCommand(argv, env, out, err) };
+    },
   },
   dashboard: {
     help: 'dashboard [--write FOLDER]     the Grafana dashboard; written, the alert rules too',
-    run: async (argv) => (await import('./dashboard.command.js')).dashboardCommand(argv, env, out, err),
+    load: async () => {
+      const { USAGE, dashboardCommand } = await import('./dashboard.command.js');
+      return { usage: USAGE, run: (argv) => dashboardCommand(argv, env, out, err) };
+    },
   },
   simulate: {
     help: 'simulate --engine KIND --listen HOST:PORT --models a,b   run a simulated engine',
-    run: async (argv) => (await import('./simulate.command.js')).simulateCommand(argv, env, out, err),
+    load: async () => {
+      const { USAGE, simulateCommand } = await import('./simulate.command.js');
+      return { usage: USAGE, run: (argv) => simulateCommand(argv, env, out, err) };
+    },
   },
   scenarios: {
     help: 'scenarios [--only S1,S3] [--quick] [--write FOLDER]   admission under simulated load, in virtual time',
-    run: async (argv) => (await import('./scenarios.command.js')).scenariosCommand(argv, env, out, err),
+    load: async () => {
+      const { USAGE, scenariosCommand } = await import('./scenarios.command.js');
+      return { usage: USAGE, run: (argv) => scenariosCommand(argv, env, out, err) };
+    },
   },
   demo: {
     help: 'demo                           run simulated engines and a gateway in front of them',
-    run: async () => (await import('./demo.command.js')).demoCommand(env, out),
+    load: async () => {
+      const { USAGE, demoCommand } = await import('./demo.command.js');
+      return { usage: USAGE, run: (argv) => demoCommand(argv, env, out, err) };
+    },
   },
 };
 
 /** Runs the command that the arguments name; the exit code. Never a bare stack trace. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   const [name = '', ...rest] = argv;
-  if (name === '--help' || name === '-h' || name === 'help') {
-    usage().forEach(out);
-    return 0;
-  }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) {
+  if (asksForHelp(name) || name === 'help') return told(usage());
+  if (name === '--version') return told([version()]);
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (entry === undefined) {
     err(
       name === ''
         ? 'gateway: a command is missing'
@@ -73,11 +103,28 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     return 1;
   }
   try {
-    return await command.run(rest);
+    const command = await entry.load();
+    return rest.some(asksForHelp) ? told([command.usage]) : await command.run(rest);
   } catch (error) {
-    err(`gateway ${name}: ${error instanceof Error ? error.message : String(error)}`);
+    err(`gateway ${name}: ${inPlainWords(error)}`);
     return 1;
   }
 }
 
-const usage = (): string[] => ['usage: gateway COMMAND', ...Object.values(COMMANDS).map(({ help }) => `  ${help}`)];
+const asksForHelp = (argument: string): boolean => argument === '--help' || argument === '-h';
+
+function told(lines: readonly string[]): number {
+  lines.forEach(out);
+  return 0;
+}
+
+function version(): string {
+  const description: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return (description as { readonly version: string }).version;
+}
+
+const usage = (): string[] => [
+  'usage: gateway COMMAND',
+  ...Object.values(COMMANDS).map(({ help }) => `  ${help}`),
+  'gateway COMMAND --help says what a command takes, gateway --version which release this is.',
+];

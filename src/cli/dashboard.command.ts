@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { grafanaDashboardText } from '../monitoring/grafana-dashboard.js';
 import { prometheusRuleText } from '../monitoring/prometheus-rule.js';
+import { writing } from './system-errors.js';
 
 type Print = (line: string) => void;
+
+export const USAGE =
+  'usage: gateway dashboard [--write FOLDER]\n' +
+  'Prints the Grafana dashboard, or writes it and the alert rules into FOLDER.';
 
 /** What is made of the list of series, by the name of the file that it is committed as. */
 export const MONITORING_FILES = {
@@ -18,10 +23,17 @@ export function dashboardCommand(argv: readonly string[], _env: unknown, out: Pr
     const { values } = parseArgs({ args: [...argv], options: { write: { type: 'string' } } });
     const folder = values.write;
     if (folder === undefined) out(grafanaDashboardText().trimEnd());
-    else for (const [name, text] of Object.entries(MONITORING_FILES)) writeFileSync(join(folder, name), text());
+    else writeTo(folder);
     return 0;
   } catch (error) {
     err(`${(error as Error).message} (gateway dashboard [--write FOLDER])`);
     return 1;
+  }
+}
+
+function writeTo(folder: string): void {
+  for (const [name, text] of Object.entries(MONITORING_FILES)) {
+    const file = join(folder, name);
+    writing('--write', file, () => writeFileSync(file, text()));
   }
 }

@@ -1,16 +1,36 @@
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { loadConfig } from '../modules/config/load-config.js';
-import { startLocalEngines } from '../sim/local-engines.js';
+import { LOCAL_PORTS, startLocalEngines } from '../sim/local-engines.js';
 import { serve } from './serve.command.js';
+import { inPlainWords } from './system-errors.js';
 
 type Line = (line: string) => void;
 
+export const USAGE =
+  'usage: gateway demo\n' +
+  'Runs simulated engines and a gateway in front of them, by config/local.yaml or GATEWAY_CONFIG=FILE.';
+
+const ENGINES = `the simulated engines need the ports ${Object.values(LOCAL_PORTS).join(', ')} of 127.0.0.1`;
 const CONFIG = fileURLToPath(new URL('../../config/local.yaml', import.meta.url));
 
 /** `gateway demo`, what `npm start` runs: simulated engines, and the gateway of config/local.yaml in front of them. */
-export async function demoCommand(env: Readonly<Record<string, string | undefined>>, out: Line): Promise<number> {
+export async function demoCommand(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  out: Line,
+  err: Line,
+): Promise<number> {
+  try {
+    parseArgs({ args: [...argv], options: {} });
+  } catch (error) {
+    [`gateway demo: ${(error as Error).message}`, USAGE].forEach(err);
+    return 1;
+  }
   const loaded = loadConfig(env['GATEWAY_CONFIG'] ?? CONFIG, { LOG_LEVEL: 'warn', ...env });
-  const engines = await startLocalEngines();
+  const engines = await startLocalEngines().catch((cause: unknown) => {
+    throw new Error(`${ENGINES}: ${inPlainWords(cause)}`, { cause });
+  });
   try {
     return await serve(loaded, ({ listen, management }) => whatToTry(listen, management).forEach(out));
   } finally {

@@ -6,7 +6,7 @@ import { readRequestText } from './explain/request-text.js';
 
 type Print = (line: string) => void;
 
-const USAGE =
+export const USAGE =
   'usage: gateway explain --config FILE < request\n' +
   'The request is METHOD /path on the first line, headers if any, and the body: raw HTTP, or as short as\n' +
   '  POST /v1/chat/completions\n' +

@@ -5,11 +5,12 @@ import { shownValue, type Difference } from './json-differences.js';
 import { parseCaseFile, type ParityCase } from './parity/case-file.js';
 import { compareAnswers } from './parity/compare.js';
 import { fetchAnswer } from './parity/fetch-answer.js';
+import { reading } from './system-errors.js';
 
 type Print = (line: string) => void;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const USAGE =
+export const USAGE =
   'usage: gateway parity --left URL --right URL --cases FILE [--group NAME] [--timeout SECONDS]\n' +
   'Sends each request of FILE to both and prints what differs in status, headers and body.';
 const DEFAULT_TIMEOUT_SECONDS = 120;
@@ -84,7 +85,14 @@ function readArguments(argv: readonly string[], env: Environment): Wanted {
   return {
     left: origin('--left', values.left),
     right: origin('--right', values.right),
-    cases: inGroup(parseCaseFile(readFileSync(file, 'utf8'), file, env), values.group),
+    cases: inGroup(
+      parseCaseFile(
+        reading('--cases', file, () => readFileSync(file, 'utf8')),
+        file,
+        env,
+      ),
+      values.group,
+    ),
     silenceMs: seconds * 1000,
   };
 }

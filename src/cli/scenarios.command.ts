@@ -8,11 +8,12 @@ import { Results } from '../scenarios/results.js';
 import { DEFAULT_RUN, type RunSettings } from '../scenarios/run.js';
 import { SCENARIOS, type Scenario } from '../scenarios/scenario-list.js';
 import { worthTable } from '../scenarios/worth.js';
+import { writing } from './system-errors.js';
 
 type Print = (line: string) => void;
 
-const USAGE =
-  'gateway scenarios [--only S1,S3] [--policies controller,none] [--seeds N] [--gateways N] [--quick] [--slow-metrics] ' +
+export const USAGE =
+  'usage: gateway scenarios [--only S1,S3] [--policies controller,none] [--seeds N] [--gateways N] [--quick] [--slow-metrics] ' +
   '[--worth] [--write FOLDER]';
 const QUICK_SHARE = 0.25;
 const FIRST_SEED = 101;
@@ -32,7 +33,7 @@ export function scenariosCommand(argv: readonly string[], _env: unknown, out: Pr
     return 0;
   } catch (error) {
     err(`gateway scenarios: ${(error as Error).message}`);
-    err(`usage: ${USAGE}`);
+    err(USAGE);
     return 1;
   }
 }
@@ -40,17 +41,15 @@ export function scenariosCommand(argv: readonly string[], _env: unknown, out: Pr
 function run({ scenarios, policies, settings, worth, folder }: Wanted, out: Print): void {
   const [controller] = POLICIES.filter(({ id }) => id === 'controller');
   if (folder !== undefined) {
+    // Before the minutes of measuring, not after them.
+    writing('--write', folder, () => mkdirSync(folder, { recursive: true }));
     const results = measureAll(scenarios, policies, settings, out);
     const compared = scenarios.filter(({ id }) => COMPARED.has(id));
     const unshared = policies.filter(({ shares }) => shares !== true);
     const alone = measureAll(compared, unshared, { ...settings, gateways: 1 }, () => undefined);
     const table = controller === undefined ? '' : worthTable(controller, scenarios, settings, out);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(
-      join(folder, 'scenarios.md'),
-      renderReport({ settings, policies, results, unshared, alone, worth: table }),
-    );
-    writeFileSync(join(folder, 'scenarios.svg'), renderReportChart(results, policies));
+    write(folder, 'scenarios.md', renderReport({ settings, policies, results, unshared, alone, worth: table }));
+    write(folder, 'scenarios.svg', renderReportChart(results, policies));
     out(`wrote ${join(folder, 'scenarios.md')} and ${join(folder, 'scenarios.svg')}`);
   } else if (worth && controller !== undefined) out(worthTable(controller, scenarios, settings, out));
   else {
@@ -58,6 +57,11 @@ function run({ scenarios, policies, settings, worth, folder }: Wanted, out: Prin
     out(detailTable(results.cells));
     out(comparisonTable(results, policies, true));
   }
+}
+
+function write(folder: string, name: string, text: string): void {
+  const file = join(folder, name);
+  writing('--write', file, () => writeFileSync(file, text));
 }
 
 function measureAll(

@@ -29,7 +29,7 @@ it('writes it to a file, without a word', () => {
 it('says why it could not', () => {
   expect(schema('--write', join(folder, 'absent', 'schema.json'))).toMatchObject({
     exit: 1,
-    err: [expect.stringContaining('ENOENT')],
+    err: [expect.stringContaining(`there is no folder ${join(folder, 'absent')}: make it first`)],
   });
   expect(schema('--wrote').exit).toBe(1);
 });

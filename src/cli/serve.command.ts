@@ -6,6 +6,10 @@ import { Shutdown } from '../shutdown.js';
 
 type Line = (line: string) => void;
 
+export const USAGE =
+  'usage: gateway serve --config FILE (or GATEWAY_CONFIG=FILE)\n' +
+  'Runs the gateway until SIGTERM or SIGINT; requests that run are served to their end.';
+
 /** `gateway serve`: runs until it is told to end. 0: after a clean drain; 1: it could not start, or had to give up. */
 export async function serveCommand(
   argv: readonly string[],

@@ -7,10 +7,11 @@ import { startOllama } from '../sim/ollama.js';
 import { startTei } from '../sim/tei.js';
 import { startVllm } from '../sim/vllm.js';
 import type { SimServer } from '../sim/wire/sim-app.js';
+import { inPlainWords } from './system-errors.js';
 
 type Print = (line: string) => void;
 
-const USAGE =
+export const USAGE =
   'usage: gateway simulate --engine vllm|ollama|tei|echo --listen HOST:PORT --models a,b [--time-scale X] ' +
   '[--profile volta|fast|slots|FILE] [--seed N] [--max-num-seqs N] [--max-model-len N] [--faults]';
 
@@ -43,7 +44,7 @@ export async function simulateCommand(
   try {
     server = await start(await readArguments(argv));
   } catch (error) {
-    err(`gateway simulate: ${(error as Error).message}`);
+    err(`gateway simulate: ${inPlainWords(error)}`);
     if (error instanceof UsageError) err(USAGE);
     return 1;
   }
@@ -131,7 +132,7 @@ async function readProfileFile(path: string): Promise<EngineProfile> {
   try {
     return parseProfile(parse(await readFile(path, 'utf8')));
   } catch (error) {
-    throw new UsageError(`--profile ${path}: ${(error as Error).message}`);
+    throw new UsageError(`--profile ${path}: ${inPlainWords(error)}`);
   }
 }
 

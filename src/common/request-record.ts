@@ -7,7 +7,7 @@ import type { RequestTrace } from './request-trace.js';
 /** Where a request was when it ended. */
 export type Phase = 'head' | 'upload' | 'queued' | 'waiting' | 'streaming' | 'done';
 
-/** How the engine's side of it ended, in the words of the metrics contract. */
+/** How the engine's side of it ended, in the words of `upstream_requests_total`. */
 export type UpstreamOutcome = 'ok' | 'client_error' | 'server_error' | 'refused' | 'reset' | 'timeout' | 'cancelled';
 
 /** Tests that take turns in holding a request are not written down without end. */

@@ -4,7 +4,7 @@ import type { Policy } from './policies.js';
 import { REFERENCE, type ChatFigure } from './reference.js';
 import type { Cell, Results } from './results.js';
 
-/** The scenarios whose chat the contract has figures for. */
+/** The scenarios whose chat the design has figures for. */
 export const CHAT_SCENARIOS = ['S1', 'S3', 'S5', 'S6'] as const;
 
 /** Those that have a column in the comparison. */
@@ -41,7 +41,7 @@ function referenceRow({ id }: Policy): readonly string[] | undefined {
   return ['*reference*', ...chat, row.platinum.map(short).join('; '), row.jain === undefined ? '' : short(row.jain)];
 }
 
-/** Each policy's figures, and below them what the contract says. */
+/** Each policy's figures, and below them those of the design. */
 export function comparisonTable(results: Results, policies: readonly Policy[], withReference: boolean): string {
   const rows = policies.flatMap((policy) => {
     const reference = withReference ? referenceRow(policy) : undefined;

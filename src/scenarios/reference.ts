@@ -5,7 +5,10 @@ export interface ChatFigure {
   readonly refused?: number;
 }
 
-/** One row of the admission contract: three gateways, two endpoints of four slots. Absent: the contract has no figure. */
+/**
+ * What the simulation that the algorithm was designed on gave for a policy: three gateways, two endpoints of four slots.
+ * Absent: it has no figure.
+ */
 export interface ReferenceRow {
   readonly chat: Readonly<Record<string, ChatFigure>>;
   /** S2: platinum's p99 over its p99 on idle engines, to the first token and to the last. */
@@ -16,7 +19,7 @@ export interface ReferenceRow {
 const chat = (p50: number, p99: number, refused?: number): ChatFigure =>
   refused === undefined ? { p50, p99 } : { p50, p99, refused };
 
-/** By policy. The controller's with one gateway are held against the contract's exact store. */
+/** By policy. The controller's with one gateway are held against the design's exact store. */
 export const REFERENCE: Readonly<Record<string, ReferenceRow>> = {
   none: {
     chat: { S1: chat(57, 643), S3: chat(180, 583), S5: chat(145, 189), S6: chat(262, 293) },

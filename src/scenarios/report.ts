@@ -27,11 +27,12 @@ errors of the gateways' estimates come from seeded generators: the same seeds gi
 
 ![First tokens of chat by policy](scenarios.svg)`;
 
-const COMPARISON = `## Against the admission contract
+const COMPARISON = `## Against the figures of the design
 
-Chat's time to the first token in seconds, p50/p99 (share of chat turned away). *Reference* is what the contract says: three
-gateways, other seeds. *Share only*, *peers* and *exact* are three gateways with \`admission.store\` none, peers and a store that
-counts for all. This controller by itself runs with one gateway, and is held against the contract's exact row. Platinum: p99 to the first
+Chat's time to the first token in seconds, p50/p99 (share of chat turned away). *Reference* is what came out of the simulation
+that the algorithm was designed on ([ADR 7](adr/0007-admission-beyond-the-page.md)): three gateways, other seeds. *Share
+only*, *peers* and *exact* are three gateways with \`admission.store\` none, peers and a store that counts for all. This
+controller by itself runs with one gateway, and is held against the reference of the exact store. Platinum: p99 to the first
 token and to the last, over the same on idle engines. Jain: how evenly four tenants were served, one of which floods.`;
 
 const ONE_GATEWAY = '## The same with one gateway each';
@@ -114,7 +115,7 @@ export function renderReportChart(results: Results, policies: readonly Policy[])
   };
   const seconds = { axis: { low: 0.1, high: 1_000, logarithmic: true }, ticks: [0.1, 1, 10, 100, 1_000] };
   return renderChart({
-    title: 'Admission under load: this gateway, and the admission contract (black marks)',
+    title: 'Admission under load: this gateway, and the figures of its design (black marks)',
     series: policies.map(({ title }, index) => ({ title, color: COLORS[index % COLORS.length] ?? '#000000' })),
     panels: [
       { title: 'p99 to the first token, seconds', groups: CHAT_SCENARIOS.map(chatOf), ...seconds },

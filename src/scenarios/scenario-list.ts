@@ -149,7 +149,7 @@ const seconds = (count: number): number => count * 1_000;
 /** Room for not quite three of the answers of K1, where four could run. */
 const SMALL_MEMORY: EngineProfile = { ...VOLTA, blocks: 640 };
 
-/** The loads of the admission contract, and K1: what the KV ledger is for. */
+/** The loads that the algorithm was designed on, and K1: what the KV ledger is for. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     id: 'S1',

@@ -115,6 +115,12 @@ onLinuxAsRoot('the root file system of the image', () => {
       expect(packages).not.toContain(name);
   });
 
+  it('may be made anew in the same folder', () => {
+    const script = join(ROOT, 'scripts/build-image.mjs');
+    const print = `import(${JSON.stringify(script)}).then((it) => console.log(it.faultOfRoot(${JSON.stringify(root)})))`;
+    expect(execFileSync(process.execPath, ['-e', print], { encoding: 'utf8' })).toBe('undefined\n');
+  });
+
   it('G6 serves read-only, for a stranger without capabilities, and writes nowhere', async () => {
     const before = files();
     const { gateway } = await start();

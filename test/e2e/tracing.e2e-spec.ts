@@ -359,6 +359,7 @@ describe('a collector', () => {
     expect(receiver.heads[0]?.path).toBe('/mine');
     expect(world.gateway.output()).toContain('OTEL_TRACES_SAMPLER is \\"sometimes\\"');
     expect(world.gateway.output()).toContain('OTEL_EXPORTER_OTLP_PROTOCOL is \\"grpc\\"');
+    expect(world.gateway.output().match(/OTEL_TRACES_SAMPLER/gu)).toHaveLength(1);
   });
 });
 

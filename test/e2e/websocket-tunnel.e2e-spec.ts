@@ -16,7 +16,12 @@ describe('WebSocket tunnel', () => {
       { prefix: '/console', upstream: 'console', websocket: true, more: { maxBody: '64KiB' } },
       { prefix: '/large', upstream: 'console', websocket: true, more: { maxBody: '2MiB' } },
       { prefix: '/watched', upstream: 'console', websocket: true, more: { socket } },
-      { prefix: '/short', upstream: 'console', websocket: true, more: { timeouts: { ...timeouts, total: '300ms' } } },
+      {
+        prefix: '/short',
+        upstream: 'console',
+        websocket: true,
+        more: { timeouts: { ...timeouts, connect: '300ms', total: '300ms' } },
+      },
       { prefix: '/quiet', upstream: 'console', websocket: true, more: { timeouts: { ...timeouts, read: '400ms' } } },
       {
         prefix: '/impatient',

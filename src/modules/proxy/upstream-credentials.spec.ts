@@ -28,13 +28,15 @@ describe('UpstreamCredentials', () => {
   ])('stops the start on %s, without telling what is in the file', (_name, text) => {
     writeFileSync(file, text);
     expect(() => new UpstreamCredentials([upstream], ignore)).toThrow(
-      `the credential file ${file} does not hold one bearer token`,
+      `upstreams[0].credentialFile: the file ${file} does not hold one bearer token`,
     );
   });
 
   it('stops the start where there is no file', () => {
     const missing = { ...upstream, credentialFile: path.join(folder, 'missing') };
-    expect(() => new UpstreamCredentials([missing], ignore)).toThrow('cannot be read');
+    expect(() => new UpstreamCredentials([{ name: 'plain' } as UpstreamConfig, missing], ignore)).toThrow(
+      /^upstreams\[1\]\.credentialFile: the file .*missing cannot be read$/u,
+    );
   });
 
   it('takes a new token, and keeps the old one where the new one is of no use', async () => {

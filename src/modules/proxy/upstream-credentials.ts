@@ -15,13 +15,14 @@ export class UpstreamCredentials {
    * told when a later version is of no use: the last good one stays in force.
    */
   constructor(upstreams: readonly UpstreamConfig[], failed: (message: string) => void) {
-    for (const { name, credentialFile } of upstreams) {
+    for (const [at, { name, credentialFile }] of upstreams.entries()) {
       if (credentialFile === undefined) continue;
-      this.#byUpstream.set(name, tokenFrom(credentialFile));
+      const key = `upstreams[${at}].credentialFile`;
+      this.#byUpstream.set(name, tokenFrom(credentialFile, key));
       this.#files.push(credentialFile);
       watchFile(credentialFile, { interval: LOOK_EVERY_MS, persistent: false }, () => {
         try {
-          this.#byUpstream.set(name, tokenFrom(credentialFile));
+          this.#byUpstream.set(name, tokenFrom(credentialFile, key));
         } catch (error) {
           failed((error as Error).message);
         }
@@ -40,13 +41,13 @@ export class UpstreamCredentials {
   }
 }
 
-function tokenFrom(file: string): string {
+function tokenFrom(file: string, key: string): string {
   let text: string;
   try {
     text = readFileSync(file, 'utf8').trim();
   } catch {
-    throw new Error(`the credential file ${file} cannot be read`);
+    throw new Error(`${key}: the file ${file} cannot be read`);
   }
-  if (!TOKEN.test(text)) throw new Error(`the credential file ${file} does not hold one bearer token`);
+  if (!TOKEN.test(text)) throw new Error(`${key}: the file ${file} does not hold one bearer token`);
   return text;
 }

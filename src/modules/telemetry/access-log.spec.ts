@@ -12,7 +12,7 @@ function record(fields: Partial<RequestRecord> = {}): RequestRecord {
 const parsed = (of: RequestRecord): unknown => JSON.parse(requestLine(of, 7));
 
 describe('requestLine', () => {
-  it('says all that the contract names, once it is known', () => {
+  it('says all that a line may hold, once it is known', () => {
     const usage = { promptTokens: 12, completionTokens: 34, cachedTokens: 0, reasoningTokens: 0 };
     const principal = { tenant: 'acme', band: 'gold', scopes: undefined };
     const full = record({

@@ -46,6 +46,42 @@ describe('readOtelEnvironment', () => {
     expect(warnings).toEqual([expect.stringContaining(text)]);
   });
 
+  it.each<[Record<string, string>, string]>([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'nonsense' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL: traces go to http://localhost:4318/v1/traces.'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL: traces go to http://localhost:4318/v1/traces.'],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '/v1/traces', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://me:secret@collector:4318/otlp/' }, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no http or https URL: traces go to http://collector:4318/otlp/v1/traces.'],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector/mine', OTEL_EXPORTER_OTLP_ENDPOINT: 'x' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL: traces go to https://collector/mine.'],
+    [{ OTEL_TRACE_SAMPLER: 'always_on' }, 'OTEL_TRACE_SAMPLER is no variable that is known here, and changes nothing.'],
+    [{ OTEL_LOG_LEVEL: 'debug' }, 'OTEL_LOG_LEVEL is not supported here, and changes nothing.'],
+    [{ OTEL_EXPORTER_OTLP_ENDPIONT: 'http://collector' }, 'OTEL_EXPORTER_OTLP_ENDPIONT is no variable that is known here, and changes nothing.'],
+    [{ OTEL_LINK_ATTRIBUTE_COUNT_LIMIT: '9' }, 'OTEL_LINK_ATTRIBUTE_COUNT_LIMIT is not supported here, and changes nothing.'],
+    [{ OTEL_METRICS_EXPORTER: 'otlp' }, 'OTEL_METRICS_EXPORTER is not supported here, and changes nothing.'],
+    [{ OTEL_EXPORTER_OTLP_INSECURE: 'true' }, 'OTEL_EXPORTER_OTLP_INSECURE is not supported here, and changes nothing.'],
+  ])('says of %j what comes of it', (env, warning) => {
+    expect(readOtelEnvironment(env).warnings).toEqual([warning]);
+  }); // prettier-ignore
+
+  it('says nothing of variables that nobody has set, that Kubernetes sets, or while traces are off', () => {
+    const set = {
+      OTEL_LOG_LEVEL: '',
+      OTEL_COLLECTOR_SERVICE_HOST: '10.0.0.9',
+      OTEL_COLLECTOR_SERVICE_PORT_GRPC: '4317',
+    };
+    const links = { OTEL_COLLECTOR_PORT: 'tcp://10.0.0.9:4317', OTEL_COLLECTOR_PORT_4317_TCP_ADDR: '10.0.0.9' };
+    expect(readOtelEnvironment({ ...set, ...links, HOTEL_NAME: 'x' }).warnings).toEqual([]);
+    expect(readOtelEnvironment({ OTEL_SDK_DISABLED: 'true', OTEL_LOG_LEVEL: 'debug' }).warnings).toEqual([]);
+  });
+
+  it('leaves to the packages nothing that it has warned of', () => {
+    const env = {
+      OTEL_TRACES_SAMPLER: 'sometimes',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'nonsense',
+      OTEL_SERVICE_NAME: 'edge',
+    };
+    readOtelEnvironment(env);
+    expect(env).toEqual({ OTEL_TRACES_SAMPLER: '', OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_SERVICE_NAME: 'edge' });
+  });
+
   it('takes what it does anyway', () => {
     const env = {
       OTEL_TRACES_EXPORTER: 'otlp',

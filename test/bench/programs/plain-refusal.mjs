@@ -1,4 +1,4 @@
-// A refusal with all that this gateway's contract wants of one, by the shortest way in Node: whose token it is by its
+// A refusal with all that this gateway's own has, by the shortest way in Node: whose token it is by its
 // digest, which model by the body, a problem with the id of the request, and a line of a log.
 import { hash, randomUUID } from 'node:crypto';
 import { write } from 'node:fs';

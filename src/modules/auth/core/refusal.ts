@@ -2,7 +2,7 @@ import type { Right } from '../../../common/config/access-table.js';
 import { GatewayProblem, type ProblemOptions } from '../../../common/problem/gateway-problem.js';
 import type { ProblemCode } from '../../../common/problem/problems.js';
 
-/** Why a caller was turned away, in the words of the metrics contract. */
+/** Why a caller was turned away, in the words of `auth_rejected_total`. */
 export const REFUSAL_REASONS = [
   'missing', 'malformed', 'expired', 'signature', 'issuer', 'audience', 'algorithm', 'scope', 'jwks',
 ] as const; // prettier-ignore

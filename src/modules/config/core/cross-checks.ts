@@ -8,6 +8,7 @@ import {
 import { checkListeners, checkUpstreamUrls, warnOfWideNetworks } from './checks/network-checks.js';
 import { checkAliases, checkAliasOperations, checkPrefixesApart, checkProxies } from './checks/path-checks.js';
 import { checkAdmission, checkBands, checkBudgets, checkCeilings } from './checks/policy-checks.js';
+import { checkTotals } from './checks/timeout-checks.js';
 import { checkBodyMemory, checkNames, checkReserve, checkUpstreamLimits } from './checks/upstream-checks.js';
 import type { Finding } from './finding.js';
 import type { Check, Sections } from './sections.js';
@@ -19,6 +20,7 @@ const CHECKS: readonly Check[] = [
   checkUpstreamLimits,
   checkReserve,
   checkBodyMemory,
+  checkTotals,
   checkAliases,
   checkAliasOperations,
   checkProxies,

@@ -19,7 +19,7 @@ export interface CheckedSections {
     readonly methods: readonly string[];
     readonly websocket: boolean;
     readonly socket?: object;
-    readonly timeouts: { readonly totalMs?: number };
+    readonly timeouts: { readonly connectMs: number; readonly totalMs?: number };
     readonly scope: string;
     readonly group?: string;
     readonly tokenHeader?: string;
