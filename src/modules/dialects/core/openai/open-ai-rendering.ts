@@ -23,7 +23,7 @@ export interface OpenAiRenderingTerms {
   readonly operation: Operation;
   readonly model: string;
   readonly stream: boolean;
-  /** How many choices the client asked for: `n`. */
+  /** How many choices the client asked for: `n`, for each prompt. */
   readonly choices: number;
   /** The client asked for a stream's usage. */
   readonly usageWanted: boolean;
