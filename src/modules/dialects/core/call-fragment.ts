@@ -9,20 +9,28 @@ export interface CallFragment {
   readonly name: string | undefined;
   /** A piece of JSON text. */
   readonly arguments: string;
+  /** It comes from an answer that was not streamed: one call, and all of it. */
+  readonly whole: boolean;
 }
 
 /** `source` and `path`: where the list stands in JSON text, from which arguments that are no text are taken. */
-export function fragmentsOf(calls: readonly unknown[], source: string, path: JsonPath): CallFragment[] {
+export function fragmentsOf(
+  calls: readonly unknown[],
+  source: string,
+  path: JsonPath,
+  { whole }: Pick<CallFragment, 'whole'>,
+): CallFragment[] {
   let spans: ReturnType<typeof elementSpans> | undefined;
   const sourceAt = (at: number): string => {
     spans ??= elementSpans(source, path);
     const span = spans[at];
     return span === undefined ? '' : source.slice(span.start, span.end);
   };
-  return calls.flatMap((call, at) => (isObject(call) ? [fragmentOf(call, () => sourceAt(at))] : []));
+  return calls.flatMap((call, at) => (isObject(call) ? [{ ...fragmentOf(call, () => sourceAt(at)), whole }] : []));
 }
 
-function fragmentOf(call: JsonObject, source: () => string): CallFragment {
+/** `source`: the JSON text of the call. */
+export function fragmentOf(call: JsonObject, source: () => string): CallFragment {
   const fn = isObject(call['function']) ? call['function'] : {};
   const given = fn['arguments'] ?? '';
   return {
@@ -30,6 +38,7 @@ function fragmentOf(call: JsonObject, source: () => string): CallFragment {
     id: isText(call['id']) ? call['id'] : undefined,
     name: isText(fn['name']) ? fn['name'] : undefined,
     arguments: typeof given === 'string' ? given : (sourceOf(source(), ['function', 'arguments']) ?? ''),
+    whole: false,
   };
 }
 

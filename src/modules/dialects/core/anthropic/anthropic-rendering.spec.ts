@@ -6,6 +6,7 @@ import {
   renderedMessages,
   rendering,
 } from '../../../../../test/support/rendered-messages.js';
+import { foldStream } from '../../../../../test/support/fold-stream.js';
 import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -297,6 +298,33 @@ describe('tool calls', () => {
     expect(foldedMessage([bad, finish(), DONE], {}, 'error')['error']).toMatchObject({ type: 'api_error' });
     const held = [call({ index: 0, id: 'c1', ...fn('a', '') }), call({ index: 1, id: 'c2', ...fn('b', '{x') })];
     expect(calls(...held)).toMatchObject([{ input: {} }, { input: { raw_arguments: '{x' } }]);
+  });
+
+  it('bring an object out of arguments that cannot become one, since those are held back', () => {
+    const pieces = (...texts: string[]): string[] => texts.map((text) => call({ index: 0, ...fn(undefined, text) }));
+    const named = call({ index: 0, id: 'c1', ...fn('a', '') });
+    expect(calls(named, ...pieces('nu', 'll'))).toMatchObject([{ input: {} }]);
+    expect(calls(named, ...pieces(' ', '\n'))).toMatchObject([{ input: {} }]);
+    expect(calls(named, ...pieces(' ', '{"x"', ':1}'))).toMatchObject([{ input: { x: 1 } }]);
+    expect(calls(named, ...pieces('non', 'sense'))).toMatchObject([{ input: { raw_arguments: 'nonsense' } }]);
+    expect(calls(named, ...pieces('[1]'))).toMatchObject([{ input: { raw_arguments: '[1]' } }]);
+    const cut = foldedMessage([named, ...pieces('nu'), finish('length'), DONE])['content'];
+    expect(cut).toMatchObject([{ input: { raw_arguments: 'nu' } }]);
+  });
+
+  it.each([
+    ['nonsense', { raw_arguments: 'nonsense' }],
+    ['{x', { raw_arguments: '{x' }],
+    ['null', {}],
+    ['', {}],
+  ])('of a whole answer are mended for a client that reads a stream (%j)', (input, expected) => {
+    const tools = [{ function: { name: 'a', arguments: input } }];
+    const choices = [{ index: 0, message: { tool_calls: tools }, finish_reason: 'tool_calls' }];
+    const one = rendering();
+    one.begin(200, JSON_TYPE);
+    const { body } = one.whole(Buffer.from(JSON.stringify({ choices })));
+    expect(foldStream('anthropic', framesOf(body))['content']).toMatchObject([{ input: expected }]);
+    expect(one.failed).toBe(false);
   });
 
   it('that never end fail the stream', () => {

@@ -25,6 +25,6 @@ function asDelta(choice: JsonObject): JsonObject {
   if (!isObject(message)) return { ...members, delta: { role: 'assistant' } };
   const calls = message['tool_calls'];
   if (!Array.isArray(calls)) return { ...members, delta: message };
-  const numbered = calls.map((call: unknown, index) => (isObject(call) ? { index, ...call } : call));
+  const numbered = calls.map((call: unknown, index) => (isObject(call) ? { ...call, index } : call));
   return { ...members, delta: { ...message, tool_calls: numbered } };
 }
