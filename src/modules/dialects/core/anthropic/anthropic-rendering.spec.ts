@@ -450,10 +450,22 @@ describe('an answer that is whole', () => {
     expect(one.usage).toMatchObject({ promptTokens: 2 });
   });
 
-  it('that hides an error is the error of its kind', () => {
-    const { response } = whole('{"error":{"message":"out of memory"}}');
-    expect(response.status).toBe(502);
-    expect(json(response.body)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+  it.each([
+    '{"error":{"message":"out of memory"}}',
+    '{"choices":[],"error":{"message":"out of memory","code":500}}',
+    '{"choices":[{"message":{"content":""},"finish_reason":"error"}],"error":"out of memory"}',
+  ])('that hides an error is the error of its kind: %s', (body) => {
+    const message = expect.stringContaining('out of memory') as unknown;
+    for (const stream of [false, true]) {
+      const { response } = whole(body, 200, stream);
+      expect(response.status).toBe(502);
+      expect(json(response.body)).toMatchObject({ type: 'error', error: { type: 'api_error', message } });
+    }
+  });
+
+  it('has no error where that is null', () => {
+    const body = { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }], error: null };
+    expect(json(whole(JSON.stringify(body)).response.body)).toMatchObject({ content: [{ text: 'a' }] });
   });
 
   it.each(['', '<html>', '{}', '{"choices":[]}', '[1]'])('is no answer: %j', (body) => {

@@ -484,10 +484,15 @@ describe('an answer that is whole', () => {
     expect(typesOf(Buffer.concat([Buffer.from(beat), body])).at(-1)).toBe('completed');
   });
 
-  it('that hides an error is an error with a status', () => {
-    const { response } = whole('{"error":{"message":"out of memory"}}');
+  it.each([
+    '{"error":{"message":"out of memory"}}',
+    '{"choices":[],"error":{"message":"out of memory","code":500}}',
+    '{"choices":[{"message":{"content":""},"finish_reason":"error"}],"error":"out of memory"}',
+  ])('that hides an error is an error with a status: %s', (body) => {
+    const { response } = whole(body);
     expect(response.status).toBe(502);
-    expect(json(response.body)).toMatchObject({ error: { type: 'server_error' }, request_id: CONTEXT.requestId });
+    const error = { type: 'server_error', message: expect.stringContaining('out of memory') as unknown };
+    expect(json(response.body)).toMatchObject({ error, request_id: CONTEXT.requestId });
   });
 
   it.each(['', '<html>', '{}', '{"choices":[]}', '[1]', '{"choices":[{"message":{"tool_calls":[{"id":"c"}]}}]}'])(
