@@ -76,6 +76,13 @@ export class StreamedCalls {
     }
   }
 
+  /** Ends the calls so far, since something else follows. false: one is still under way, and what follows has to wait. */
+  settle(): boolean {
+    if (this.told.all.some((call) => call.state !== 'closed' && !isComplete(call))) return false;
+    this.flush(false);
+    return true;
+  }
+
   private begin({ index, whole }: CallFragment): Call {
     const said = { engineIndex: index, engineId: undefined, name: undefined, input: '' };
     const call: Call = { ...said, position: this.told.all.length, sent: false, whole, state: 'waiting' };

@@ -288,6 +288,44 @@ describe('tool calls', () => {
     });
   });
 
+  it('go on behind words that came in their middle, which follow them', () => {
+    const start = call({ index: 0, id: 'c1', ...fn('a', '{"x"') });
+    const rest = call({ index: 0, ...fn(undefined, ':1}') });
+    const block = { type: 'tool_use', id: 'c1', name: 'a', input: { x: 1 } };
+    expect(calls(start, delta({ content: ' ' }), rest)).toEqual([block, { type: 'text', text: ' ' }]);
+    const words = [delta({ content: 'b' }), delta({ reasoning: 'c' }), delta({ content: 'd' })];
+    const next = call({ index: 1, id: 'c2', ...fn('b', '{}') });
+    expect(calls(delta({ content: 'a' }), start, ...words, rest, delta({ content: 'e' }), next)).toMatchObject([
+      { text: 'a' },
+      block,
+      { text: 'b' },
+      { thinking: 'c' },
+      { text: 'de' },
+      { id: 'c2' },
+    ]);
+    expect(calls(start, ...words, next, rest)).toMatchObject([
+      block,
+      { id: 'c2' },
+      { text: 'b' },
+      { thinking: 'c' },
+      { text: 'd' },
+    ]);
+  });
+
+  it('let the words go on as soon as they are complete, and at the end where they never are', () => {
+    const one = rendering();
+    one.begin(200, SSE);
+    const push = (piece: string): string => text(one.push(Buffer.from(piece)));
+    push(call({ index: 0, id: 'c1', ...fn('a', '{"x"') }));
+    expect(push(delta({ content: 'held' }))).toBe('');
+    expect(push(call({ index: 0, ...fn(undefined, ':1}') }))).toContain('held');
+    expect(push(delta({ content: 'free' }))).toContain('free');
+    const nothing = call({ index: 0, id: 'c1', ...fn('a', '') });
+    expect(calls(nothing, delta({ content: 'x' }))).toMatchObject([{ input: {} }, { text: 'x' }]);
+    const cut = [call({ index: 0, id: 'c1', ...fn('a', '{"x') }), delta({ content: 'x' }), finish('length'), DONE];
+    expect(foldedMessage(cut)).toMatchObject({ content: [{ name: 'a' }, { text: 'x' }], stop_reason: 'max_tokens' });
+  });
+
   it('that the engine had no room for are cut, not failed', () => {
     const out = foldedMessage([call({ index: 0, id: 'c1', ...fn('a', '{"x":"ab') }), finish('length'), DONE]);
     expect(out['stop_reason']).toBe('max_tokens');

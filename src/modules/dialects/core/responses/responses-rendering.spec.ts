@@ -329,6 +329,22 @@ describe('calls of functions', () => {
     expect(calls(...pieces)).toMatchObject([{ call_id: 'c1' }, message([{ text: 'and so' }])]);
   });
 
+  it('go on behind words that came in their middle, which follow them', () => {
+    const start = call({ index: 0, id: 'c1', ...fn('a', '{"x"') });
+    const rest = call({ index: 0, ...fn(undefined, ':1}') });
+    const item = { call_id: 'c1', arguments: '{"x":1}', status: 'completed' };
+    expect(calls(start, delta({ content: ' ' }), rest)).toMatchObject([item, message([{ text: ' ' }])]);
+    const words = [delta({ content: 'b' }), delta({ refusal: 'c' }), delta({ reasoning: 'd' })];
+    expect(calls(start, ...words, rest, delta({ content: 'e' }))).toMatchObject([
+      item,
+      message([{ text: 'b' }, { refusal: 'c' }]),
+      { type: 'reasoning', content: [{ text: 'd' }] },
+      message([{ text: 'e' }]),
+    ]);
+    const open = [call({ index: 0, id: 'c1', ...fn('a', 'no json') }), ...words];
+    expect(calls(...open)).toMatchObject([{ arguments: 'no json' }, { type: 'message' }, { type: 'reasoning' }]);
+  });
+
   it('that have no name, go on behind their end or never end fail the stream', () => {
     const nameless = [call({ index: 0, id: 'c1' }), finish(), DONE];
     const late = [
