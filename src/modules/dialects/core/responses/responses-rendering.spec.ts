@@ -178,7 +178,8 @@ describe('a stream', () => {
       'data: {}\n\n',
       delta({ content: 'x' }, null, 1),
       'data: "text"\n\n',
-      'data: {broken\n\n',
+      'data:\n\n',
+      'event: note\ndata: no json\n\n',
     ];
     expect(lastResponse([...odd, delta({ content: 'a' }), finish(), DONE])['output']).toMatchObject([
       message([{ text: 'a' }]),
