@@ -145,12 +145,23 @@ describe('a whole answer', () => {
     });
   });
 
-  it.each(['', 'ok', '<html></html>', '{"choices":[', '{"choices":', '{"id":"x"}', '{"choices":[],}, "error"}'])(
-    'that is none (%j) is upstream-invalid',
-    (body) => {
-      expect(() => whole(body)).toThrow(expect.objectContaining({ code: 'upstream-invalid', status: 502 }) as Error);
-    },
-  );
+  it.each([
+    '',
+    'ok',
+    '<html></html>',
+    '{"choices":[',
+    '{"choices":',
+    '{"id":"x"}',
+    '{"choices":[],}, "error"}',
+    '{"choices":[{"text":"}',
+  ])('that is none (%j) is upstream-invalid', (body) => {
+    expect(() => whole(body)).toThrow(expect.objectContaining({ code: 'upstream-invalid', status: 502 }) as Error);
+  });
+
+  it('may begin with a byte order mark', () => {
+    const body = `\uFEFF${answer({ role: 'assistant', content: 'hi' })}`;
+    expect(text(whole(body).body)).toBe(body);
+  });
 
   it('gets its role, and its tool calls what they lack, in place', () => {
     const body =

@@ -25,9 +25,12 @@ export interface ReadAnswer {
   readonly maybeAmiss: boolean;
 }
 
+/** Whether the answer is read at all. */
+export const isShort = (body: Buffer): boolean => body.length <= SHORT_BYTES;
+
 /** Reads a short answer in one walk; undefined: it is long, or no JSON object. */
 export function readAnswer(body: Buffer): ReadAnswer | undefined {
-  return body.length > SHORT_BYTES ? undefined : reader.read(body);
+  return isShort(body) ? reader.read(body) : undefined;
 }
 
 const isNothing = (json: JsonBytes, at: number): boolean =>

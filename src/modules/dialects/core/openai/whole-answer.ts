@@ -4,7 +4,7 @@ import { type EngineError, engineErrorIn } from '../engine-error.js';
 import { unusableAnswer } from '../engine-head.js';
 import { withMember } from '../json-splice.js';
 import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
-import type { ReadAnswer } from './read-answer.js';
+import { isShort, type ReadAnswer } from './read-answer.js';
 import { CallIds, completed, MAX_MENDED_CALLS } from './tool-calls.js';
 
 /** The member without which an answer is none. Reranked lists have several shapes, and pass in all of them. */
@@ -24,7 +24,9 @@ export function errorInAnswer(body: Buffer, operation: Operation, read?: ReadAns
   if (read?.isAnswer === true && !read.hasError) return undefined;
   if (!looksLikeJson(body)) throw unusableAnswer('the answer is no JSON');
   const member = ANSWER_MEMBER[operation];
-  if (isPlainAnswer(body, member)) return undefined;
+  // A short answer has been read, and was no JSON object: it is seldom an answer, and then for its byte order mark.
+  const isUnread = member === undefined || !isShort(body);
+  if (isUnread && isPlainAnswer(body, member)) return undefined;
   const value = parsedJson(body.toString('utf8').replace(/^\uFEFF/, ''));
   if (value === undefined) throw unusableAnswer('the answer is no JSON');
   const isAnswer = ['choices', 'data', 'results'].some((name) => isObject(value) && Array.isArray(value[name]));
