@@ -44,6 +44,8 @@ export function fragmentOf(call: JsonObject, source: () => string): CallFragment
 
 export const isJsonObject = (text: string): boolean => isObject(parsedJson(text));
 
+export const beginsObject = (text: string): boolean => text.trimStart().startsWith('{');
+
 /** Arguments as the object that they should be, as JSON text: nothing is `{}`, and what is no object is kept in one. */
 export function inputTextOf(text: string): string {
   if (text.trim() === '' || text.trim() === 'null') return '{}';

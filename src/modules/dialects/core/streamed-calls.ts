@@ -1,4 +1,4 @@
-import { type CallFragment, inputTextOf, isJsonObject } from './call-fragment.js';
+import { beginsObject, type CallFragment, inputTextOf, isJsonObject } from './call-fragment.js';
 import { isComplete, type ToldCall, ToldCalls } from './told-calls.js';
 
 /** Where the pieces of calls go, one call at a time. */
@@ -19,7 +19,6 @@ export interface CallRules {
 
 /** More calls in one answer are no answer of a model, and telling them apart would take its time. */
 const MAX_CALLS = 512;
-const OBJECT = /^\s*\{/;
 
 /** A call under way. */
 interface Call extends ToldCall {
@@ -27,6 +26,8 @@ interface Call extends ToldCall {
   readonly position: number;
   /** What has come of its input has gone out. */
   sent: boolean;
+  /** Its input cannot become an object any more: it is mended when all of it has come. */
+  held: boolean;
   /** A call that came whole waits for the end of the answer, which says whether it was cut. */
   readonly whole: boolean;
   state: 'waiting' | 'open' | 'closed';
@@ -85,7 +86,7 @@ export class StreamedCalls {
 
   private begin({ index, whole }: CallFragment): Call {
     const said = { engineIndex: index, engineId: undefined, name: undefined, input: '' };
-    const call: Call = { ...said, position: this.told.all.length, sent: false, whole, state: 'waiting' };
+    const call: Call = { ...said, position: this.told.all.length, sent: false, held: false, whole, state: 'waiting' };
     this.told.add(call);
     return call;
   }
@@ -117,11 +118,12 @@ export class StreamedCalls {
     return id;
   }
 
-  /** `more`: the end of the call's input. What cannot become an object is held, since it has to be mended. */
+  /** `more`: what has come since the last time. */
   private send(call: Call, more: string): void {
-    if (more === '') return;
-    if (call.sent) this.sink.callInput(more);
-    else if (!this.rules.objectsOnly || OBJECT.test(call.input)) this.sendAll(call);
+    if (more === '' || call.held) return;
+    if (call.sent) return this.sink.callInput(more);
+    if (this.rules.objectsOnly && !beginsObject(more)) call.held = more.trim() !== '';
+    else this.sendAll(call);
   }
 
   private sendAll(call: Call): void {
@@ -147,7 +149,7 @@ export class StreamedCalls {
   private sendWhole(call: Call, name: string, cut: boolean): void {
     this.open(call, name);
     // Arguments that were cut are the beginning of an object, as which clients take them.
-    if (cut && OBJECT.test(call.input)) this.sendAll(call);
+    if (cut && beginsObject(call.input)) this.sendAll(call);
     this.close(call, cut);
   }
 

@@ -1,4 +1,4 @@
-import { type CallFragment, isJsonObject } from './call-fragment.js';
+import { beginsObject, type CallFragment, isJsonObject } from './call-fragment.js';
 
 /** A call, as far as the engine has told it. */
 export interface ToldCall {
@@ -31,14 +31,15 @@ export class ToldCalls<Call extends ToldCall> {
 
   /** Another index is another call, and so is another id: engines repeat either. */
   private withId(id: string, { index, name }: CallFragment, here: Call | undefined): Call | undefined {
-    const alike = this.all.filter((call) => call.engineId === id);
-    const same = alike.findLast(({ engineIndex: own }) => index === undefined || own === undefined || own === index);
+    const same = this.all.findLast(({ engineId, engineIndex: own }) => {
+      return engineId === id && (index === undefined || own === undefined || own === index);
+    });
     if (same !== undefined) return same;
     // An id that comes late, and without another name, is that of the call already open.
     const isOpen = here !== undefined && here.engineId === undefined;
     if (isOpen && (name === undefined || here.name === undefined)) return here;
     // Nothing begins without a name: it is the index that is wrong.
-    return name === undefined ? alike.at(-1) : undefined;
+    return name === undefined ? this.all.findLast(({ engineId }) => engineId === id) : undefined;
   }
 }
 
@@ -48,5 +49,5 @@ export const isComplete = ({ input }: ToldCall): boolean => input.trimEnd().ends
 function isAnother({ id, name, arguments: more }: CallFragment, call: ToldCall): boolean {
   if (name === undefined || call.name === undefined) return false;
   if (name !== call.name) return id === undefined || isComplete(call);
-  return id === undefined && more.trim() !== '' && isComplete(call);
+  return id === undefined && beginsObject(more) && isComplete(call);
 }
