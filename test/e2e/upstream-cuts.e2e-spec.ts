@@ -32,7 +32,8 @@ describe('upstreams that break off', () => {
           more: { timeouts: TIMEOUTS, maxBody: '8MiB' },
         },
       ],
-      operations: { chat: { timeouts: TIMEOUTS } },
+      models: [{ id: 'demo-text', upstream: 'engine', operations: ['completions'] }],
+      operations: { chat: { timeouts: TIMEOUTS }, completions: { timeouts: TIMEOUTS } },
     });
   }, 60_000);
 
@@ -75,6 +76,19 @@ describe('upstreams that break off', () => {
       const last = /^data: (\{"error".*\})\n\n$/.exec(answer.text().slice(deltaEvent('one').length))?.[1];
       expect(JSON.parse(last ?? 'null')).toMatchObject({ error: { message: expect.any(String) as unknown } });
       expect(answer.text()).not.toMatch(INNER_LIFE);
+      await world.expectNextServed();
+    });
+
+    it('is no whole stream where only one of two choices has its end', async () => {
+      const pieces = [[0, null] as const, [1, null] as const, [0, 'stop'] as const].map(([index, reason]) => {
+        const choice = { index, text: 'a', finish_reason: reason };
+        return `data: ${JSON.stringify({ object: 'text_completion', choices: [choice] })}\n\n`;
+      });
+      world.engine.play(CUTTERS[by](STREAM_HEAD + pieces.map(chunk).join('')));
+      const request = streamRequest({ model: 'demo-text', prompt: ['x', 'y'], messages: undefined });
+      const answer = await world.send({ ...request, path: '/v1/completions' });
+      expect([answer.status, answer.end]).toEqual([200, 'clean']);
+      expect(answer.text().slice(pieces.join('').length)).toMatch(/^data: \{"error".*\}\n\n$/);
       await world.expectNextServed();
     });
 

@@ -34,8 +34,10 @@ function readChoice(choice: JsonObject, at: number, source: string, sink: ChunkS
   if (isObject(said)) {
     readWords(said, sink);
     const calls = said['tool_calls'];
-    if (Array.isArray(calls))
-      for (const call of fragmentsOf(calls, source, ['choices', at, name, 'tool_calls'])) sink.call(call);
+    if (Array.isArray(calls)) {
+      const path = ['choices', at, name, 'tool_calls'];
+      for (const call of fragmentsOf(calls, source, path, { whole: name === 'message' })) sink.call(call);
+    }
   }
   if (isText(choice['finish_reason'])) sink.finish(choice['finish_reason'], choice);
 }

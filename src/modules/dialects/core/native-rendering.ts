@@ -19,6 +19,9 @@ export interface NativeTap {
   /** The client has no half event. */
   readonly onBoundary: boolean;
   push(chunk: Uint8Array): void;
+  event(bytes: Buffer): void;
+  /** The unfinished event, which is no longer held after this. */
+  takeRest(): Buffer;
 }
 
 /** How a dialect says what an engine that speaks it does not. */
@@ -37,6 +40,7 @@ export interface NativeWords {
 }
 
 const NOTHING = Buffer.alloc(0);
+const LF = 0x0a;
 const DISGUISED_STATUS = 502;
 const WHOLE_LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -49,6 +53,8 @@ export class NativeRendering implements Rendering {
   private committed = false;
   private wholeUsage: Usage | undefined;
   private ended = false;
+  /** The engine ended its body behind half an event. */
+  private endedInEvent = false;
   private hasFailed = false;
 
   constructor(private readonly words: NativeWords) {}
@@ -94,6 +100,11 @@ export class NativeRendering implements Rendering {
 
   end(): Uint8Array | GatewayProblem {
     if (this.stream.complete || this.stream.failed) return NOTHING;
+    const rest = this.stream.takeRest();
+    if (rest.length > 0) this.stream.event(rest);
+    // A last event counts without its blank line, but not every client reads it so: the line is put there.
+    if (this.stream.complete || this.stream.failed) return Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n');
+    this.endedInEvent = rest.length > 0;
     return new GatewayProblem('upstream-failed', {
       detail: 'The engine broke off in the middle of its answer (server_error).',
       cause: new Error('the stream ended without its last event'),
@@ -115,7 +126,8 @@ export class NativeRendering implements Rendering {
     this.ended = true;
     this.hasFailed = true;
     if (this.stream.failed) return NOTHING;
-    return this.stream.onBoundary ? Buffer.from(this.words.problemEvent(problem)) : undefined;
+    const isBetweenEvents = this.stream.onBoundary && !this.endedInEvent;
+    return isBetweenEvents ? Buffer.from(this.words.problemEvent(problem)) : undefined;
   }
 
   heartbeat(): Uint8Array | undefined {

@@ -1,4 +1,5 @@
-import { type CallFragment, inputTextOf, isJsonObject } from './call-fragment.js';
+import { beginsObject, type CallFragment, inputTextOf, isJsonObject } from './call-fragment.js';
+import { isComplete, type ToldCall, ToldCalls } from './told-calls.js';
 
 /** Where the pieces of calls go, one call at a time. */
 export interface CallSink {
@@ -20,12 +21,15 @@ export interface CallRules {
 const MAX_CALLS = 512;
 
 /** A call under way. */
-interface Call {
+interface Call extends ToldCall {
   /** Its place in the answer. */
   readonly position: number;
-  id: string | undefined;
-  name: string | undefined;
-  input: string;
+  /** What has come of its input has gone out. */
+  sent: boolean;
+  /** Its input cannot become an object any more: it is mended when all of it has come. */
+  held: boolean;
+  /** A call that came whole waits for the end of the answer, which says whether it was cut. */
+  readonly whole: boolean;
   state: 'waiting' | 'open' | 'closed';
 }
 
@@ -36,9 +40,8 @@ interface Call {
 export class StreamedCalls {
   /** What the engine sent cannot be made into calls any more: the reason, for the log. */
   fault: string | undefined;
-  private readonly calls: Call[] = [];
-  /** The call that a fragment with the engine's own index goes on with. */
-  private readonly byIndex = new Map<number, Call>();
+  private readonly told = new ToldCalls<Call>();
+  private readonly ids = new Set<string>();
   private opened: Call | undefined;
 
   constructor(
@@ -47,89 +50,107 @@ export class StreamedCalls {
   ) {}
 
   get any(): boolean {
-    return this.calls.length > 0;
+    return this.told.all.length > 0;
   }
 
   take(fragment: CallFragment): void {
-    if (this.calls.length >= MAX_CALLS) {
+    if (this.told.all.length >= MAX_CALLS) {
       this.fault ??= 'there are too many tool calls';
       return;
     }
-    const call = this.continued(fragment) ?? this.begin(fragment);
-    call.id ??= fragment.id;
+    const call = this.told.continued(fragment) ?? this.begin(fragment);
+    call.engineId ??= fragment.id;
     call.name ??= fragment.name;
     if (call.state === 'closed') return this.late(fragment);
     call.input += fragment.arguments;
-    if (call.state === 'open') {
-      if (fragment.arguments !== '') this.sink.callInput(fragment.arguments);
-    } else if (this.opened === undefined || this.isComplete(this.opened)) this.openNext();
+    if (call.state === 'open') this.send(call, fragment.arguments);
+    else if (this.opened === undefined || isComplete(this.opened)) this.openNext();
   }
 
   /** No call goes on behind this. `cut`: the engine ran out of room, and arguments may be broken off. */
   flush(cut: boolean): void {
     if (this.opened !== undefined) this.close(this.opened, cut);
-    for (const call of this.calls) {
+    for (const call of this.told.all) {
       if (call.state !== 'waiting') continue;
       if (call.name === undefined) this.fault ??= 'a tool call has no name';
-      else this.sendWhole(call, cut);
+      else this.sendWhole(call, call.name, cut);
     }
   }
 
-  /** Same index and another id is another call; a fragment without an index belongs to the call before it. */
-  private continued({ index, id }: CallFragment): Call | undefined {
-    const known = index === undefined ? undefined : this.byIndex.get(index);
-    const byId = id === undefined ? undefined : this.calls.find((call) => call.id === id);
-    if (byId !== undefined) return byId;
-    const call = index === undefined ? this.calls.at(-1) : known;
-    if (call === undefined || id === undefined) return call;
-    return call.id === undefined && call.state === 'waiting' ? call : undefined;
+  /** Ends the calls so far, since something else follows. false: one is still under way, and what follows has to wait. */
+  settle(): boolean {
+    if (this.told.all.some((call) => call.state !== 'closed' && !isComplete(call))) return false;
+    this.flush(false);
+    return true;
   }
 
-  private begin({ index }: CallFragment): Call {
-    const call: Call = { position: this.calls.length, id: undefined, name: undefined, input: '', state: 'waiting' };
-    this.calls.push(call);
-    if (index !== undefined) this.byIndex.set(index, call);
+  private begin({ index, whole }: CallFragment): Call {
+    const said = { engineIndex: index, engineId: undefined, name: undefined, input: '' };
+    const call: Call = { ...said, position: this.told.all.length, sent: false, held: false, whole, state: 'waiting' };
+    this.told.add(call);
     return call;
   }
 
   /** Opens waiting calls in their order, as far as the ones before them are complete. */
   private openNext(): void {
-    for (const call of this.calls) {
+    for (const call of this.told.all) {
       if (call.state !== 'waiting') continue;
-      if (call.name === undefined) return;
+      if (call.name === undefined || call.whole) return;
       if (this.opened !== undefined) {
-        if (!this.isComplete(this.opened)) return;
+        if (!isComplete(this.opened)) return;
         this.close(this.opened, false);
       }
       this.open(call, call.name);
+      this.send(call, call.input);
     }
   }
 
   private open(call: Call, name: string): void {
     call.state = 'open';
     this.opened = call;
-    call.id ??= this.rules.idOf(call.position);
-    this.sink.openCall(call.id, name);
+    this.sink.openCall(this.idFor(call), name);
+  }
+
+  /** Clients tell the results of calls apart by their ids, so that no two may have the same. */
+  private idFor({ engineId, position }: Call): string {
+    const id = engineId === undefined || this.ids.has(engineId) ? this.rules.idOf(position) : engineId;
+    this.ids.add(id);
+    return id;
+  }
+
+  /** `more`: what has come since the last time. */
+  private send(call: Call, more: string): void {
+    if (more === '' || call.held) return;
+    if (call.sent) return this.sink.callInput(more);
+    if (this.rules.objectsOnly && !beginsObject(more)) call.held = more.trim() !== '';
+    else this.sendAll(call);
+  }
+
+  private sendAll(call: Call): void {
+    call.sent = true;
     if (call.input !== '') this.sink.callInput(call.input);
   }
 
   private close(call: Call, cut: boolean): void {
-    if (this.rules.objectsOnly && !cut && call.input.trim() !== '' && !isJsonObject(call.input))
+    if (!call.sent) this.mend(call);
+    else if (this.rules.objectsOnly && !cut && !isJsonObject(call.input))
       this.fault ??= 'the arguments of a tool call are no JSON object';
     call.state = 'closed';
     this.opened = undefined;
     this.sink.closeCall(call.input, cut);
   }
 
-  /** Nothing of it has been sent, so it can still be mended. */
-  private sendWhole(call: Call, cut: boolean): void {
-    if (this.rules.objectsOnly && !cut && call.input !== '') call.input = inputTextOf(call.input);
-    this.open(call, call.name ?? '');
-    this.close(call, cut);
+  /** Nothing of its input has been sent, so it can still be made an object. */
+  private mend(call: Call): void {
+    if (this.rules.objectsOnly && call.input !== '') call.input = inputTextOf(call.input);
+    this.sendAll(call);
   }
 
-  private isComplete(call: Call): boolean {
-    return call.input.trimEnd().endsWith('}') && isJsonObject(call.input);
+  private sendWhole(call: Call, name: string, cut: boolean): void {
+    this.open(call, name);
+    // Arguments that were cut are the beginning of an object, as which clients take them.
+    if (cut && beginsObject(call.input)) this.sendAll(call);
+    this.close(call, cut);
   }
 
   /** Some parsers end a call once more, with nothing. */

@@ -88,7 +88,7 @@ export class TranslatedRendering implements Rendering {
     }
     const source = body.toString('utf8').replace(/^\uFEFF/, '');
     const answer = parsedJson(source);
-    const error = isObject(answer) && !Array.isArray(answer['choices']) ? engineErrorIn(answer) : undefined;
+    const error = engineErrorIn(answer);
     if (error !== undefined) {
       if (!this.committed) return this.words.disguised(error, this.headers);
       return this.inStream(this.stream.refused(error, DISGUISED_STATUS));

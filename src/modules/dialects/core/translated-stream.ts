@@ -41,6 +41,8 @@ export class TranslatedStream implements EventSink {
   private readonly splitter = new EventSplitter(this, EVENT_LIMIT_BYTES);
   /** Nothing follows: the end, or an error, has been handed out. */
   private closed = false;
+  /** The engine has ended its body: what is unreadable now is half an event. */
+  private ended = false;
 
   constructor(private readonly events: AnswerEvents) {}
 
@@ -68,6 +70,7 @@ export class TranslatedStream implements EventSink {
   /** What is left to send once the engine has ended its body; a problem where the answer is cut. */
   end(): Uint8Array | GatewayProblem {
     if (this.closed) return NOTHING;
+    this.ended = true;
     // A last event counts without its blank line.
     const rest = this.splitter.takeRest();
     if (rest.length > 0) this.event(rest);
@@ -126,6 +129,13 @@ export class TranslatedStream implements EventSink {
     if (isObject(chunk)) this.chunk(chunk, data, event);
     else if (data.trim() === '[DONE]') this.finish();
     else if (event === 'error') this.failAs(namedError(chunk, data));
+    else if (chunk === undefined && (event ?? 'message') === 'message') this.unreadable(data);
+  }
+
+  /** What it said is lost, so that the answer must not look complete; unless that was complete before. */
+  private unreadable(data: string): void {
+    if (data.trim() === '' || this.ended || this.events.finished) return;
+    this.fail(unusableAnswer('the engine sent an event that is no JSON'));
   }
 
   private chunk(chunk: JsonObject, source: string, event: string | undefined): void {

@@ -46,6 +46,15 @@ function interleaved(all: readonly { id: string; name: string; input: object }[]
   ).flat();
 }
 
+/** The fragments in their order, with pieces between them. */
+function woven(pieces: readonly object[], fragments: readonly object[], places: readonly number[]): object[] {
+  const out = pieces.map((piece, at) => ({ piece, place: (places[at] ?? 0) % (fragments.length + 1) }));
+  return [...fragments.keys(), fragments.length].flatMap((place) => [
+    ...out.filter((each) => each.place === place).map(({ piece }) => piece),
+    ...fragments.slice(place, place + 1),
+  ]);
+}
+
 const bytesOf = (events: readonly string[], end: string): Buffer =>
   Buffer.from(
     events
@@ -76,9 +85,12 @@ it('makes the same events of a stream, however its bytes are cut and its lines e
 });
 
 it('keeps every text, thought and input, under the rules of the dialect', () => {
+  const places = fc.array(fc.nat());
   fc.assert(
-    fc.property(fc.array(piece), calls, fc.integer({ min: 1, max: 9 }), (pieces, all, size) => {
-      const deltas = [...pieces, ...interleaved(all, size)].map((each) => delta(each));
+    fc.property(fc.array(piece), calls, fc.integer({ min: 1, max: 9 }), places, (given, all, size, at) => {
+      const sent = woven(given, interleaved(all, size), at);
+      const pieces = sent.filter((each) => (given as object[]).includes(each));
+      const deltas = sent.map((each) => delta(each));
       const out = renderedMessages([...deltas, delta({}, 'stop'), DONE]);
       const blocks = foldStream('anthropic', framesOf(out))['content'] as Record<string, unknown>[];
       const joined = (type: string, member: string): string =>

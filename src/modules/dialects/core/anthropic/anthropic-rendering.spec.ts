@@ -6,6 +6,7 @@ import {
   renderedMessages,
   rendering,
 } from '../../../../../test/support/rendered-messages.js';
+import { foldStream } from '../../../../../test/support/fold-stream.js';
 import { GatewayProblem } from '../../../../common/problem/gateway-problem.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -142,7 +143,8 @@ describe('a stream', () => {
       'data: {}\n\n',
       other,
       'data: "text"\n\n',
-      'data: {broken\n\n',
+      'data:\n\n',
+      'event: note\ndata: no json\n\n',
       delta({ content: 'a' }),
       finish(),
       DONE,
@@ -287,6 +289,44 @@ describe('tool calls', () => {
     });
   });
 
+  it('go on behind words that came in their middle, which follow them', () => {
+    const start = call({ index: 0, id: 'c1', ...fn('a', '{"x"') });
+    const rest = call({ index: 0, ...fn(undefined, ':1}') });
+    const block = { type: 'tool_use', id: 'c1', name: 'a', input: { x: 1 } };
+    expect(calls(start, delta({ content: ' ' }), rest)).toEqual([block, { type: 'text', text: ' ' }]);
+    const words = [delta({ content: 'b' }), delta({ reasoning: 'c' }), delta({ content: 'd' })];
+    const next = call({ index: 1, id: 'c2', ...fn('b', '{}') });
+    expect(calls(delta({ content: 'a' }), start, ...words, rest, delta({ content: 'e' }), next)).toMatchObject([
+      { text: 'a' },
+      block,
+      { text: 'b' },
+      { thinking: 'c' },
+      { text: 'de' },
+      { id: 'c2' },
+    ]);
+    expect(calls(start, ...words, next, rest)).toMatchObject([
+      block,
+      { id: 'c2' },
+      { text: 'b' },
+      { thinking: 'c' },
+      { text: 'd' },
+    ]);
+  });
+
+  it('let the words go on as soon as they are complete, and at the end where they never are', () => {
+    const one = rendering();
+    one.begin(200, SSE);
+    const push = (piece: string): string => text(one.push(Buffer.from(piece)));
+    push(call({ index: 0, id: 'c1', ...fn('a', '{"x"') }));
+    expect(push(delta({ content: 'held' }))).toBe('');
+    expect(push(call({ index: 0, ...fn(undefined, ':1}') }))).toContain('held');
+    expect(push(delta({ content: 'free' }))).toContain('free');
+    const nothing = call({ index: 0, id: 'c1', ...fn('a', '') });
+    expect(calls(nothing, delta({ content: 'x' }))).toMatchObject([{ input: {} }, { text: 'x' }]);
+    const cut = [call({ index: 0, id: 'c1', ...fn('a', '{"x') }), delta({ content: 'x' }), finish('length'), DONE];
+    expect(foldedMessage(cut)).toMatchObject({ content: [{ name: 'a' }, { text: 'x' }], stop_reason: 'max_tokens' });
+  });
+
   it('that the engine had no room for are cut, not failed', () => {
     const out = foldedMessage([call({ index: 0, id: 'c1', ...fn('a', '{"x":"ab') }), finish('length'), DONE]);
     expect(out['stop_reason']).toBe('max_tokens');
@@ -297,6 +337,33 @@ describe('tool calls', () => {
     expect(foldedMessage([bad, finish(), DONE], {}, 'error')['error']).toMatchObject({ type: 'api_error' });
     const held = [call({ index: 0, id: 'c1', ...fn('a', '') }), call({ index: 1, id: 'c2', ...fn('b', '{x') })];
     expect(calls(...held)).toMatchObject([{ input: {} }, { input: { raw_arguments: '{x' } }]);
+  });
+
+  it('bring an object out of arguments that cannot become one, since those are held back', () => {
+    const pieces = (...texts: string[]): string[] => texts.map((text) => call({ index: 0, ...fn(undefined, text) }));
+    const named = call({ index: 0, id: 'c1', ...fn('a', '') });
+    expect(calls(named, ...pieces('nu', 'll'))).toMatchObject([{ input: {} }]);
+    expect(calls(named, ...pieces(' ', '\n'))).toMatchObject([{ input: {} }]);
+    expect(calls(named, ...pieces(' ', '{"x"', ':1}'))).toMatchObject([{ input: { x: 1 } }]);
+    expect(calls(named, ...pieces('non', 'sense'))).toMatchObject([{ input: { raw_arguments: 'nonsense' } }]);
+    expect(calls(named, ...pieces('[1]'))).toMatchObject([{ input: { raw_arguments: '[1]' } }]);
+    const cut = foldedMessage([named, ...pieces('nu'), finish('length'), DONE])['content'];
+    expect(cut).toMatchObject([{ input: { raw_arguments: 'nu' } }]);
+  });
+
+  it.each([
+    ['nonsense', { raw_arguments: 'nonsense' }],
+    ['{x', { raw_arguments: '{x' }],
+    ['null', {}],
+    ['', {}],
+  ])('of a whole answer are mended for a client that reads a stream (%j)', (input, expected) => {
+    const tools = [{ function: { name: 'a', arguments: input } }];
+    const choices = [{ index: 0, message: { tool_calls: tools }, finish_reason: 'tool_calls' }];
+    const one = rendering();
+    one.begin(200, JSON_TYPE);
+    const { body } = one.whole(Buffer.from(JSON.stringify({ choices })));
+    expect(foldStream('anthropic', framesOf(body))['content']).toMatchObject([{ input: expected }]);
+    expect(one.failed).toBe(false);
   });
 
   it('that never end fail the stream', () => {
@@ -422,10 +489,22 @@ describe('an answer that is whole', () => {
     expect(one.usage).toMatchObject({ promptTokens: 2 });
   });
 
-  it('that hides an error is the error of its kind', () => {
-    const { response } = whole('{"error":{"message":"out of memory"}}');
-    expect(response.status).toBe(502);
-    expect(json(response.body)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+  it.each([
+    '{"error":{"message":"out of memory"}}',
+    '{"choices":[],"error":{"message":"out of memory","code":500}}',
+    '{"choices":[{"message":{"content":""},"finish_reason":"error"}],"error":"out of memory"}',
+  ])('that hides an error is the error of its kind: %s', (body) => {
+    const message = expect.stringContaining('out of memory') as unknown;
+    for (const stream of [false, true]) {
+      const { response } = whole(body, 200, stream);
+      expect(response.status).toBe(502);
+      expect(json(response.body)).toMatchObject({ type: 'error', error: { type: 'api_error', message } });
+    }
+  });
+
+  it('has no error where that is null', () => {
+    const body = { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }], error: null };
+    expect(json(whole(JSON.stringify(body)).response.body)).toMatchObject({ content: [{ text: 'a' }] });
   });
 
   it.each(['', '<html>', '{}', '{"choices":[]}', '[1]'])('is no answer: %j', (body) => {

@@ -25,8 +25,17 @@ export interface StreamTerms {
   readonly estimatedInputTokens: number;
 }
 
-type Block = 'none' | 'text' | 'thinking' | 'tool';
+type Words = 'text' | 'thinking';
+type Block = Words | 'none' | 'tool';
 
+const EMPTY_BLOCK: Readonly<Record<Words, string>> = {
+  text: '{"type":"text","text":""}',
+  thinking: '{"type":"thinking","thinking":"","signature":""}',
+};
+const WORDS_DELTA: Readonly<Record<Words, string>> = {
+  text: ',"delta":{"type":"text_delta","text":',
+  thinking: ',"delta":{"type":"thinking_delta","thinking":',
+};
 const STOP_EVENT = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
 
@@ -47,6 +56,8 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
   private reason: string | undefined;
   private matched: unknown;
   private readonly delivered = new DeliveredTokens();
+  /** What was said while a call was under way: its block must not be closed before it is complete. */
+  private waiting: { readonly kind: Words; readonly text: string }[] = [];
   private readonly calls: StreamedCalls;
 
   constructor(
@@ -83,6 +94,7 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
     this.start();
     this.calls.flush(this.reason === 'length');
     if (this.fault !== undefined) return;
+    this.sayWaiting();
     this.closeBlock();
     const called = this.calls.any;
     const delta = stopMembers({ reason: this.reason, matched: this.matched, refused: this.refused, called });
@@ -140,23 +152,35 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
   }
 
   text(text: string): void {
-    this.piece(text);
-    if (this.open !== 'text') this.openBlock('text', '{"type":"text","text":""}');
-    this.out += `${DELTA}${this.index},"delta":{"type":"text_delta","text":${JSON.stringify(text)}}}\n\n`;
+    this.say('text', text);
   }
 
   thought(text: string): void {
-    const { thinking } = this.terms;
-    if (thinking === 'off') return;
-    this.piece(text);
-    if (this.open !== 'thinking') this.openBlock('thinking', '{"type":"thinking","thinking":"","signature":""}');
-    if (thinking === 'omitted') return;
-    this.out += `${DELTA}${this.index},"delta":{"type":"thinking_delta","thinking":${JSON.stringify(text)}}}\n\n`;
+    if (this.terms.thinking !== 'off') this.say('thinking', text);
   }
 
   call(fragment: CallFragment): void {
     this.piece(fragment.arguments);
     this.calls.take(fragment);
+    if (this.waiting.length > 0 && this.calls.settle()) this.sayWaiting();
+  }
+
+  private say(kind: Words, text: string): void {
+    this.piece(text);
+    const hasToWait = this.waiting.length > 0 || (this.open !== kind && !this.calls.settle());
+    if (hasToWait) this.waiting.push({ kind, text });
+    else this.sayNow(kind, text);
+  }
+
+  private sayNow(kind: Words, text: string): void {
+    if (this.open !== kind) this.openBlock(kind, EMPTY_BLOCK[kind]);
+    if (kind === 'thinking' && this.terms.thinking === 'omitted') return;
+    this.out += `${DELTA}${this.index}${WORDS_DELTA[kind]}${JSON.stringify(text)}}}\n\n`;
+  }
+
+  private sayWaiting(): void {
+    for (const { kind, text } of this.waiting) this.sayNow(kind, text);
+    this.waiting = [];
   }
 
   private piece(text: string): void {
@@ -165,8 +189,6 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
   }
 
   private openBlock(kind: Block, block: string): void {
-    // Text in between ends the calls so far, which may still wait for their turn.
-    if (kind !== 'tool' && this.calls.any) this.calls.flush(false);
     this.closeBlock();
     this.open = kind;
     this.index += 1;

@@ -54,6 +54,22 @@ it('takes a stream without its end for a broken one', () => {
   expect(one.failed).toBe(true);
 });
 
+it.each(['', '\n', '\r\n'])('counts a last event without its blank line, and gives it one (%j)', (lineEnd) => {
+  const whole = pushed(ALL.trimEnd() + lineEnd);
+  expect(text(whole.end())).toBe(lineEnd === '' ? '\n\n' : '\n');
+  expect([whole.failed, text(whole.failure(cut))]).toEqual([false, '']);
+  const failed = pushed(START + ERROR.trimEnd() + lineEnd);
+  expect(text(failed.end())).toBe(lineEnd === '' ? '\n\n' : '\n');
+  expect(failed.failed).toBe(true);
+});
+
+it.each([ALL.slice(0, -5), START + DELTA.trimEnd()])('is cut in a last event that ends nothing', (bytes) => {
+  const one = pushed(bytes);
+  expect(one.end()).toBeInstanceOf(GatewayProblem);
+  expect(one.failure(cut)).toBeUndefined();
+  expect(one.failed).toBe(true);
+});
+
 it('can say nothing inside half an event, and nothing behind a whole answer', () => {
   const half = pushed(START + DELTA.slice(0, 30));
   expect(half.heartbeat()).toBeUndefined();

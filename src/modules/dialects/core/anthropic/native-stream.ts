@@ -35,6 +35,10 @@ export class NativeStream implements EventSink, NativeTap {
     this.splitter.push(Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
   }
 
+  takeRest(): Buffer {
+    return this.splitter.takeRest();
+  }
+
   event(bytes: Buffer): void {
     const text = bytes.toString('latin1');
     const content = CONTENT.exec(text);

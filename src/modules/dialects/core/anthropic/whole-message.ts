@@ -48,9 +48,12 @@ function textBlocks({ content, refusal }: JsonObject): readonly TextBlock[] {
 /** JSON text of each call: what the engine wrote as its arguments keeps its digits. */
 function toolBlocks(message: JsonObject, source: string, seed: string): string[] {
   const calls: readonly unknown[] = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
-  const fragments = fragmentsOf(calls, source, ['choices', 0, 'message', 'tool_calls']);
-  return fragments.map(({ id, name, arguments: input }, at) => {
-    const head = JSON.stringify({ type: 'tool_use', id: id ?? inventedId(seed, at), name: name ?? '' });
+  const fragments = fragmentsOf(calls, source, ['choices', 0, 'message', 'tool_calls'], { whole: true });
+  return fragments.map(({ id: given, name, arguments: input }, at) => {
+    // No two calls may have the same id: clients tell their results apart by it.
+    const isOwn = given !== undefined && fragments.findIndex(({ id }) => id === given) === at;
+    const id = isOwn ? given : inventedId(seed, at);
+    const head = JSON.stringify({ type: 'tool_use', id, name: name ?? '' });
     return `${head.slice(0, -1)},"input":${inputTextOf(input)}}`;
   });
 }

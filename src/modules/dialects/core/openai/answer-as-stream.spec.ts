@@ -53,6 +53,19 @@ describe('a stream that was asked for and answered whole', () => {
     expect(text(whole(body, { stream: true, operation: 'completions' }).body)).toBe(`data: ${body}\n\n${DONE}`);
   });
 
+  it('says what was asked for, whatever the engine calls its answer', () => {
+    const choice = { index: 0, text: 'a', finish_reason: 'stop' };
+    for (const object of [undefined, 'chat.completion']) {
+      const { body } = whole(JSON.stringify({ object, choices: [choice] }), { operation: 'completions' });
+      expect(frames(text(body))).toEqual([{ object: 'text_completion', choices: [choice] }, '[DONE]']);
+    }
+    const { body } = whole(answer({ role: 'assistant', content: 'a' }, { object: 'text_completion' }));
+    expect(frames(text(body))[0]).toMatchObject({
+      object: 'chat.completion.chunk',
+      choices: [{ delta: { content: 'a' } }],
+    });
+  });
+
   it('ends with an error event where its head is out already', () => {
     const rendering = new OpenAiRendering(terms());
     rendering.head();

@@ -120,10 +120,20 @@ describe('a whole answer', () => {
     ['a text', '{"error":"no room"}', 'no room'],
     ['a flat one', '{"object":"error","message":"no room"}', 'no room'],
     ['a detail', '{"detail":"no room"}', 'no room'],
+    ['one beside no choices', '{"choices":[],"error":{"message":"no room","code":500}}', 'no room'],
+    ['one beside a choice', answer({ role: 'assistant', content: '' }, { error: { message: 'no room' } }), 'no room'],
+    ['one beside a long choice', answer({ content: 'x'.repeat(20_000) }, { error: 'no room' }), 'no room'],
   ])('that is an error in disguise is a 502 with its message (%s)', (_shape, body, message) => {
     expect(() => whole(body)).toThrow(
       expect.objectContaining({ code: 'upstream-failed', status: 502, message: `${message} (server_error)` }) as Error,
     );
+  });
+
+  it.each([null, false, ''])('is none in disguise where its error is %j', (error) => {
+    for (const content of ['hi', 'x'.repeat(20_000)]) {
+      const body = answer({ role: 'assistant', content }, { error, detail: 'more' });
+      expect(text(whole(body).body)).toBe(body);
+    }
   });
 
   it('that says the prompt is too long is a 400, whatever its status', () => {
@@ -135,12 +145,23 @@ describe('a whole answer', () => {
     });
   });
 
-  it.each(['', 'ok', '<html></html>', '{"choices":[', '{"choices":', '{"id":"x"}', '{"choices":[],}, "error"}'])(
-    'that is none (%j) is upstream-invalid',
-    (body) => {
-      expect(() => whole(body)).toThrow(expect.objectContaining({ code: 'upstream-invalid', status: 502 }) as Error);
-    },
-  );
+  it.each([
+    '',
+    'ok',
+    '<html></html>',
+    '{"choices":[',
+    '{"choices":',
+    '{"id":"x"}',
+    '{"choices":[],}, "error"}',
+    '{"choices":[{"text":"}',
+  ])('that is none (%j) is upstream-invalid', (body) => {
+    expect(() => whole(body)).toThrow(expect.objectContaining({ code: 'upstream-invalid', status: 502 }) as Error);
+  });
+
+  it('may begin with a byte order mark', () => {
+    const body = `\uFEFF${answer({ role: 'assistant', content: 'hi' })}`;
+    expect(text(whole(body).body)).toBe(body);
+  });
 
   it('gets its role, and its tool calls what they lack, in place', () => {
     const body =

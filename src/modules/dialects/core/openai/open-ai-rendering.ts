@@ -23,7 +23,7 @@ export interface OpenAiRenderingTerms {
   readonly operation: Operation;
   readonly model: string;
   readonly stream: boolean;
-  /** How many choices the client asked for: `n`. */
+  /** How many choices the client asked for: `n`, for each prompt. */
   readonly choices: number;
   /** The client asked for a stream's usage. */
   readonly usageWanted: boolean;
@@ -173,7 +173,10 @@ export class OpenAiRendering implements Rendering {
       return this.success(this.jsonType(), withVectors(body, vectors));
     const repaired = operation === 'chat' ? repairedChat(body, this.quirks, context.requestId, read) : body;
     if (!stream) return this.success(this.jsonType(), repaired);
-    return { ...this.headWith(EVENT_STREAM, STREAM_FIELDS), body: this.events.push(answerAsStream(repaired)) };
+    return {
+      ...this.headWith(EVENT_STREAM, STREAM_FIELDS),
+      body: this.events.push(answerAsStream(repaired, operation === 'chat')),
+    };
   }
 
   private success(contentType: string, body: Uint8Array): WholeResponse {

@@ -55,7 +55,7 @@ export function prepareRequest(
       operation,
       model: model.id,
       stream: request.stream,
-      choices: scan.n ?? 1,
+      choices: (operation === 'completions' ? scan.promptCount : 1) * (scan.n ?? 1),
       usageWanted: scan.includeUsage,
       usageAdded,
       vectors: scan.encodingFormat === 'base64' ? 'base64' : 'float',

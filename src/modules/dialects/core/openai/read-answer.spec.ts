@@ -20,6 +20,17 @@ describe('readAnswer', () => {
   });
 
   it.each([
+    ['an object', { choices: [], error: {} }, true],
+    ['a text, before the choices', { error: 'x', choices: [] }, true],
+    ['null', { choices: [], error: null }, false],
+    ['false', { choices: [], error: false }, false],
+    ['one of a choice', { choices: [{ error: { message: 'x' } }] }, false],
+    ['one in the text', message({ content: '"error":{}' }), false],
+  ])('tells whether there is an error in it: %s', (_what, value, hasError) => {
+    expect(read(value)?.hasError).toBe(hasError);
+  });
+
+  it.each([
     ['a message without a role', { choices: [{ message: { content: 'hi' } }] }, true],
     ['a role that is none', message({ role: null }), true],
     ['calls of tools', message({ tool_calls: [{ id: 'a' }] }), true],
@@ -49,6 +60,7 @@ describe('readAnswer', () => {
       '{"cho\\u0069ces":[],"usage":{"prompt_tokens":1},"usage":{"pr\\u006fmpt_tokens":7,"completion_tokens":2}}';
     expect(read(text)).toEqual({
       isAnswer: true,
+      hasError: false,
       maybeAmiss: false,
       usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0 },
     });

@@ -17,15 +17,20 @@ const USAGE_DEPTH = 2;
 export interface ReadAnswer {
   /** One of the lists that make it an answer is there. */
   readonly isAnswer: boolean;
+  /** It has an `error` that says something. */
+  readonly hasError: boolean;
   /** What its `usage` says; undefined: it has none, or none that is an object. */
   readonly usage: Usage | undefined;
   /** A message has no role, or calls tools: it may have to be mended. */
   readonly maybeAmiss: boolean;
 }
 
+/** Whether the answer is read at all. */
+export const isShort = (body: Buffer): boolean => body.length <= SHORT_BYTES;
+
 /** Reads a short answer in one walk; undefined: it is long, or no JSON object. */
 export function readAnswer(body: Buffer): ReadAnswer | undefined {
-  return body.length > SHORT_BYTES ? undefined : reader.read(body);
+  return isShort(body) ? reader.read(body) : undefined;
 }
 
 const isNothing = (json: JsonBytes, at: number): boolean =>
@@ -35,13 +40,14 @@ const isNothing = (json: JsonBytes, at: number): boolean =>
 class AnswerReader {
   #json = NO_BYTES;
   #isAnswer = false;
+  #hasError = false;
   #maybeAmiss = false;
   #hasRole = false;
   #usage: { -readonly [name in keyof Usage]: number } | undefined;
 
   read(body: Buffer): ReadAnswer | undefined {
     const json = (this.#json = new JsonBytes(body));
-    this.#isAnswer = this.#maybeAmiss = false;
+    this.#isAnswer = this.#hasError = this.#maybeAmiss = false;
     this.#usage = undefined;
     try {
       const open = json.skipSpace(0);
@@ -53,7 +59,12 @@ class AnswerReader {
     } finally {
       this.#json = NO_BYTES;
     }
-    return { isAnswer: this.#isAnswer, usage: this.#usage, maybeAmiss: this.#maybeAmiss };
+    return {
+      isAnswer: this.#isAnswer,
+      hasError: this.#hasError,
+      usage: this.#usage,
+      maybeAmiss: this.#maybeAmiss,
+    };
   }
 
   readonly #member = (keyStart: number, keyEnd: number, valueStart: number): number => {
@@ -62,6 +73,7 @@ class AnswerReader {
       this.#isAnswer = true;
       return eachElement(json, valueStart, this.#choice);
     }
+    if (json.says(keyStart, keyEnd, 'error')) this.#hasError ||= json.isObject(valueStart) || json.isString(valueStart);
     if (!json.says(keyStart, keyEnd, 'usage') || !json.isObject(valueStart))
       return json.endOfValue(valueStart, ROOT_DEPTH);
     this.#usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };

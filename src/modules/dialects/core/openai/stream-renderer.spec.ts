@@ -165,6 +165,50 @@ describe('the end of a stream', () => {
   });
 });
 
+describe('a stream of several choices', () => {
+  const both = delta({ role: 'assistant', content: 'a' }) + delta({ role: 'assistant', content: 'b' }, null, 1);
+  const broken = new GatewayProblem('upstream-failed', { detail: 'reset' });
+
+  it.each([
+    ['the other is under way', both + delta({}, 'stop')],
+    ['the other never began', delta({ role: 'assistant', content: 'a' }) + delta({}, 'stop')],
+    ['the same one has it twice', both + delta({}, 'stop') + delta({}, 'stop')],
+  ])('is cut where only one has its finish_reason (%s)', (_, stream) => {
+    const out = rendered([stream], { choices: 2 });
+    expect(out).toMatch(/^data: \{"error":.*\n\n$/m);
+    expect(out.startsWith(stream)).toBe(true);
+    expect(out).not.toContain('[DONE]');
+    const one = streaming({ choices: 2 });
+    one.push(Buffer.from(stream));
+    expect(text(one.failure(broken))).toContain('"error"');
+    expect(one.failed).toBe(true);
+  });
+
+  it('is complete where all have theirs, in one chunk or in several', () => {
+    const last = delta({}, 'stop', 1) + delta({}, 'length');
+    expect(rendered([both, last], { choices: 2 })).toBe(both + last + DONE);
+    const ends = [0, 1].map((index) => ({ index, delta: {}, finish_reason: 'stop' }));
+    expect(rendered([both, chunk(ends)], { choices: 2 })).toBe(both + chunk(ends) + DONE);
+    const one = streaming({ choices: 2 });
+    one.push(Buffer.from(both + last));
+    expect(text(one.failure(broken))).toBe(DONE);
+  });
+
+  it('ends where the engine says so, though fewer came than were asked for', () => {
+    const stream = delta({ role: 'assistant', content: 'a' }, 'stop') + DONE;
+    expect(rendered([stream], { choices: 3 })).toBe(stream);
+  });
+
+  it('of completions is held to the same', () => {
+    const piece = (index: number, finish: string | null): string =>
+      `data: {"object":"text_completion","choices":[{"text":"a","index":${index},"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
+    const half = piece(0, null) + piece(1, null) + piece(0, 'stop');
+    const terms = { operation: 'completions', choices: 2 } as const;
+    expect(rendered([half], terms)).not.toContain('[DONE]');
+    expect(rendered([half, piece(1, 'length')], terms)).toBe(half + piece(1, 'length') + DONE);
+  });
+});
+
 describe('heartbeats', () => {
   it('are comments between events, also while half an event is held', () => {
     const rendering = streaming();

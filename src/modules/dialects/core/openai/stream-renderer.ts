@@ -77,11 +77,11 @@ export class StreamRenderer implements EventSink {
     if (this.closed) return out;
     return new GatewayProblem('upstream-failed', {
       detail: 'The engine broke off in the middle of its answer (server_error).',
-      cause: new Error('the stream ended without finish_reason and [DONE]'),
+      cause: new Error('the stream ended without [DONE], and not every choice had its finish_reason'),
     });
   }
 
-  /** The event that ends a failed stream; what a stream that had its finish_reason still lacks, since it is complete. */
+  /** The event that ends a failed stream; what one that had all its finish_reasons still lacks, since it is complete. */
   failure(problem: GatewayProblem): Uint8Array | undefined {
     if (this.closed) return NOTHING;
     if (this.splitter.midEvent) return undefined;
@@ -94,7 +94,7 @@ export class StreamRenderer implements EventSink {
   /** What is held is not with the client, so only an event that has gone out in part is in the way. */
   heartbeat(asEvent: boolean): Uint8Array | undefined {
     if (this.closed || this.splitter.midEvent) return undefined;
-    return asEvent && !this.repair.finished ? this.emptyChunk() : COMMENT;
+    return asEvent && this.repair.finishedChoices === 0 ? this.emptyChunk() : COMMENT;
   }
 
   event(bytes: Buffer): void {

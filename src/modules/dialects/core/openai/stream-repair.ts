@@ -31,6 +31,8 @@ export interface StreamIdentity {
 
 interface Choice {
   roleSent: boolean;
+  /** Its finish_reason has been handed on. */
+  finished: boolean;
   readonly calls: StreamedCalls;
 }
 
@@ -44,8 +46,8 @@ export class StreamRepair {
   contentSeen = false;
   /** `[DONE]` has been handed on. */
   done = false;
-  /** A finish_reason has been handed on. */
-  finished = false;
+  /** How many choices have had their finish_reason. */
+  finishedChoices = 0;
   /** What the engine ended the stream with, where that is an error. */
   error: EngineError | undefined;
   identity: StreamIdentity | undefined;
@@ -62,6 +64,11 @@ export class StreamRepair {
 
   get over(): boolean {
     return this.done || this.error !== undefined;
+  }
+
+  /** Every choice that was asked for has had its finish_reason. */
+  get finished(): boolean {
+    return this.finishedChoices >= Math.max(1, this.terms.choices);
   }
 
   /** What stands for this event: the same bytes, others, or none. An error leaves none: see `error`. */
@@ -123,7 +130,8 @@ export class StreamRepair {
 
   private choice(json: string, position: number, choice: JsonObject): string {
     const index = typeof choice['index'] === 'number' ? choice['index'] : 0;
-    if (isText(choice['finish_reason'])) this.finished = true;
+    const state = this.choiceAt(index);
+    if (isText(choice['finish_reason'])) this.finish(state);
     if (!this.terms.chat) {
       this.contentSeen ||= isText(choice['text']);
       return json;
@@ -131,20 +139,23 @@ export class StreamRepair {
     const delta = isObject(choice['delta']) ? choice['delta'] : undefined;
     const calls = delta !== undefined && Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
     this.contentSeen ||= calls.length > 0 || (delta !== undefined && hasText(delta));
-    const withCalls = this.withCalls(json, position, index, calls);
-    return this.withRole(withCalls, position, index, delta);
+    const withCalls = this.withCalls(json, position, state, calls);
+    return this.withRole(withCalls, position, state, delta);
   }
 
-  private withCalls(json: string, position: number, index: number, calls: readonly unknown[]): string {
+  private finish(choice: Choice): void {
+    if (!choice.finished) this.finishedChoices += 1;
+    choice.finished = true;
+  }
+
+  private withCalls(json: string, position: number, state: Choice, calls: readonly unknown[]): string {
     if (!this.terms.quirks.toolCalls || calls.length > MAX_MENDED_CALLS) return json;
-    const state = this.choiceAt(index);
     return calls.reduce<string>((out, call, at) => {
       return isObject(call) ? state.calls.repair(out, ['choices', position, 'delta', 'tool_calls', at], call) : out;
     }, json);
   }
 
-  private withRole(json: string, position: number, index: number, delta: JsonObject | undefined): string {
-    const state = this.choiceAt(index);
+  private withRole(json: string, position: number, state: Choice, delta: JsonObject | undefined): string {
     const sent = state.roleSent;
     state.roleSent = true;
     if (sent || !this.terms.quirks.role || isText(delta?.['role'])) return json;
@@ -155,7 +166,7 @@ export class StreamRepair {
   private choiceAt(index: number): Choice {
     const known = this.choices.get(index);
     if (known !== undefined) return known;
-    const choice = { roleSent: false, calls: new StreamedCalls(this.ids, index) };
+    const choice = { roleSent: false, finished: false, calls: new StreamedCalls(this.ids, index) };
     this.choices.set(index, choice);
     return choice;
   }

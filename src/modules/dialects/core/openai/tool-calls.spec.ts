@@ -105,6 +105,22 @@ describe('tool calls of a stream', () => {
     ]);
   });
 
+  it('keep a name that comes late, once', () => {
+    expect(
+      fragments(
+        calls({ index: 0, id: 'a', type: 'function', function: { arguments: '' } }),
+        calls({ index: 0, function: { name: null, arguments: '{' } }),
+        calls({ index: 0, function: { name: 'f', arguments: '}' } }),
+        calls({ index: 0, function: { name: 'f', arguments: '' } }),
+      ),
+    ).toEqual([
+      { index: 0, id: 'a', type: 'function', function: { arguments: '' } },
+      { index: 0, function: { arguments: '{' } },
+      { index: 0, function: { name: 'f', arguments: '}' } },
+      { index: 0, function: { arguments: '' } },
+    ]);
+  });
+
   it('have their arguments as text, with the digits that the engine wrote', () => {
     const event = calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: 'X' } });
     const out = rendered([start, event.replace('"X"', '{"n": 1.50, "s":"\\"q\\""}'), DONE]);

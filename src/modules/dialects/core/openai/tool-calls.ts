@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { type CallFragment, fragmentOf } from '../call-fragment.js';
 import { sourceOf, withMember, withoutMember, type JsonPath } from '../json-splice.js';
 import { isObject, isText, type JsonObject } from '../json-value.js';
+import { type ToldCall, ToldCalls } from '../told-calls.js';
 
 /** More calls in one piece are no answer of a model, and mending each would take its time. */
 export const MAX_MENDED_CALLS = 128;
@@ -15,19 +17,15 @@ export class CallIds {
   }
 }
 
-/** A call under way. Its `index` is the one that the client sees. */
-interface Call {
+/** A call under way. */
+interface Call extends ToldCall {
+  /** What the client sees. */
   readonly index: number;
-  /** undefined: the engine gave none, and one was invented. */
-  readonly engineId: string | undefined;
-  readonly name: string | undefined;
 }
 
 /** The tool calls of one choice of a stream: told apart, numbered 0, 1, 2, … and complete in their first fragment. */
 export class StreamedCalls {
-  private readonly calls: Call[] = [];
-  /** The call that a fragment with the engine's own index goes on with. */
-  private readonly byEngineIndex = new Map<unknown, Call>();
+  private readonly told = new ToldCalls<Call>();
 
   constructor(
     private readonly ids: CallIds,
@@ -36,32 +34,23 @@ export class StreamedCalls {
 
   /** `json` with the fragment at `path` repaired; the same text where it needs none. */
   repair(json: string, path: JsonPath, fragment: JsonObject): string {
-    const known = this.continued(fragment);
-    const call = known ?? this.open(fragment);
+    const said = fragmentOf(fragment, () => JSON.stringify(fragment));
+    const known = this.told.continued(said);
+    const call = known ?? this.begin(said);
+    const isNamed = call.name !== undefined;
+    call.engineId ??= said.id;
+    call.name ??= said.name;
+    call.input += said.arguments;
     const numbered = fragment['index'] === call.index ? json : withMember(json, [...path, 'index'], String(call.index));
     return known === undefined
       ? completed(numbered, path, fragment, this.ids.at(this.choice, call.index), '""')
-      : continuation(numbered, path, fragment);
+      : continuation(numbered, path, fragment, isNamed);
   }
 
-  /** The call that this fragment belongs to; undefined: it begins one. Same index and another id is another call. */
-  private continued(fragment: JsonObject): Call | undefined {
-    const { id, index } = fragment;
-    const name = nameOf(fragment);
-    const byId = isText(id) ? this.calls.find((call) => call.engineId === id) : undefined;
-    if (byId !== undefined) return byId;
-    const call = Number.isInteger(index) ? this.byEngineIndex.get(index) : this.calls.at(-1);
-    if (call === undefined) return undefined;
-    // An id that comes late, and without a name, is that of the call already open.
-    if (isText(id)) return call.engineId === undefined && name === undefined ? call : undefined;
-    return name === undefined || call.name === undefined || name === call.name ? call : undefined;
-  }
-
-  private open(fragment: JsonObject): Call {
-    const { id, index } = fragment;
-    const call = { index: this.calls.length, engineId: isText(id) ? id : undefined, name: nameOf(fragment) };
-    this.calls.push(call);
-    if (Number.isInteger(index)) this.byEngineIndex.set(index, call);
+  private begin({ index }: CallFragment): Call {
+    const said = { engineIndex: index, engineId: undefined, name: undefined, input: '' };
+    const call = { ...said, index: this.told.all.length };
+    this.told.add(call);
     return call;
   }
 }
@@ -76,12 +65,13 @@ export function completed(json: string, path: JsonPath, call: JsonObject, id: st
   return isText(call['id']) ? out : withMember(out, [...path, 'id'], JSON.stringify(id));
 }
 
-/** Some clients append what comes twice, so a repeated id or name is taken out. */
-function continuation(json: string, path: JsonPath, fragment: JsonObject): string {
+/** Some clients append what comes twice, so an id, which all calls have from the first, or a repeated name is taken out. */
+function continuation(json: string, path: JsonPath, fragment: JsonObject, isNamed: boolean): string {
   let out = withStringArguments(json, path, fragment);
   const fn = fragment['function'];
   if (isObject(fn) && fn['arguments'] === null) out = withMember(out, [...path, 'function', 'arguments'], '""');
-  if (isObject(fn) && 'name' in fn) out = withoutMember(out, [...path, 'function', 'name']);
+  if (isObject(fn) && 'name' in fn && (isNamed || !isText(fn['name'])))
+    out = withoutMember(out, [...path, 'function', 'name']);
   return 'id' in fragment ? withoutMember(out, [...path, 'id']) : out;
 }
 
@@ -91,9 +81,4 @@ function withStringArguments(json: string, path: JsonPath, call: JsonObject): st
   if (!isObject(fn) || (fn['arguments'] ?? null) === null || typeof fn['arguments'] === 'string') return json;
   const place = [...path, 'function', 'arguments'];
   return withMember(json, place, JSON.stringify(sourceOf(json, place) ?? '{}'));
-}
-
-function nameOf(fragment: JsonObject): string | undefined {
-  const fn = fragment['function'];
-  return isObject(fn) && isText(fn['name']) ? fn['name'] : undefined;
 }

@@ -4,7 +4,7 @@ import { type EngineError, engineErrorIn } from '../engine-error.js';
 import { unusableAnswer } from '../engine-head.js';
 import { withMember } from '../json-splice.js';
 import { isObject, isText, type JsonObject, parsedJson } from '../json-value.js';
-import type { ReadAnswer } from './read-answer.js';
+import { isShort, type ReadAnswer } from './read-answer.js';
 import { CallIds, completed, MAX_MENDED_CALLS } from './tool-calls.js';
 
 /** The member without which an answer is none. Reranked lists have several shapes, and pass in all of them. */
@@ -21,17 +21,22 @@ const CALLS = /"tool_calls"\s*:(?!\s*(?:null|\[\s*\]))/;
 
 /** The error that a 200 hides; undefined where it is an answer. Throws where it is neither. `read`: as far as it was read. */
 export function errorInAnswer(body: Buffer, operation: Operation, read?: ReadAnswer): EngineError | undefined {
-  if (read?.isAnswer === true) return undefined;
+  if (read?.isAnswer === true && !read.hasError) return undefined;
   if (!looksLikeJson(body)) throw unusableAnswer('the answer is no JSON');
   const member = ANSWER_MEMBER[operation];
-  if (isPlainAnswer(body, member)) return undefined;
+  // A short answer has been read, and was no JSON object: it is seldom an answer, and then for its byte order mark.
+  const isUnread = member === undefined || !isShort(body);
+  if (isUnread && isPlainAnswer(body, member)) return undefined;
   const value = parsedJson(body.toString('utf8').replace(/^\uFEFF/, ''));
   if (value === undefined) throw unusableAnswer('the answer is no JSON');
   const isAnswer = ['choices', 'data', 'results'].some((name) => isObject(value) && Array.isArray(value[name]));
-  const error = isAnswer ? undefined : engineErrorIn(value);
+  const error = isAnswer && !hasError(value) ? undefined : engineErrorIn(value);
   if (error === undefined && !isAnswer && member !== undefined) throw unusableAnswer(`the answer has no ${member}`);
   return error;
 }
+
+/** Beside an answer only this member speaks of an error, whatever else it has. */
+const hasError = (value: unknown): boolean => isObject(value) && (isObject(value['error']) || isText(value['error']));
 
 /** A whole chat answer, mended where its engine is known to fall short; the same buffer where nothing is amiss. */
 export function repairedChat(body: Buffer, quirks: ResponseQuirks, seed: string, read?: ReadAnswer): Buffer {

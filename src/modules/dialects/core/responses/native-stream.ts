@@ -48,6 +48,10 @@ export class NativeStream implements EventSink, NativeTap {
     this.splitter.push(Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
   }
 
+  takeRest(): Buffer {
+    return this.splitter.takeRest();
+  }
+
   event(bytes: Buffer): void {
     this.last = bytes.toString('latin1');
     if (CONTENT.test(this.last)) {

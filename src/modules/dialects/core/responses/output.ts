@@ -9,6 +9,8 @@ export class Output implements CallSink {
   private readonly finished: string[] = [];
   private speech: SpeechItem | undefined;
   private calling: CallItem | undefined;
+  /** What was said while a call was under way: its item must not be closed before it is complete. */
+  private waiting: { readonly kind: PartKind; readonly text: string }[] = [];
   private readonly calls: StreamedCalls;
 
   /** `seed` tells this answer's ids from those of all others. */
@@ -26,18 +28,21 @@ export class Output implements CallSink {
   }
 
   say(kind: PartKind, text: string): void {
-    const speech = this.speech?.kind === kind.item ? this.speech : this.openSpeech(kind.item);
-    speech.say(kind, text);
+    if (this.hasToWait(kind)) this.waiting.push({ kind, text });
+    else this.sayNow(kind, text);
   }
 
   call(fragment: CallFragment): void {
     this.calls.take(fragment);
+    if (this.waiting.length > 0 && this.calls.settle()) this.sayWaiting();
   }
 
   /** Nothing follows. `cut`: the engine had more to say. */
   close(cut: boolean): void {
     this.calls.flush(cut);
-    if (this.fault === undefined) this.closeSpeech(cut ? 'incomplete' : 'completed');
+    if (this.fault !== undefined) return;
+    this.sayWaiting();
+    this.closeSpeech(cut ? 'incomplete' : 'completed');
   }
 
   /** All items in JSON; one under way as far as it has come. */
@@ -62,9 +67,21 @@ export class Output implements CallSink {
     this.finish(calling, cut && !isJsonObject(input) ? 'incomplete' : 'completed');
   }
 
+  private hasToWait({ item }: PartKind): boolean {
+    return this.waiting.length > 0 || (this.speech?.kind !== item && !this.calls.settle());
+  }
+
+  private sayNow(kind: PartKind, text: string): void {
+    const speech = this.speech?.kind === kind.item ? this.speech : this.openSpeech(kind.item);
+    speech.say(kind, text);
+  }
+
+  private sayWaiting(): void {
+    for (const { kind, text } of this.waiting) this.sayNow(kind, text);
+    this.waiting = [];
+  }
+
   private openSpeech(kind: PartKind['item']): SpeechItem {
-    // What is said in between ends the calls so far, which may still wait for their turn.
-    if (this.calls.any) this.calls.flush(false);
     this.closeSpeech('completed');
     const id = this.idOf(kind === 'message' ? 'msg' : 'rs');
     this.speech = new SpeechItem(this.events, kind, id, this.finished.length);

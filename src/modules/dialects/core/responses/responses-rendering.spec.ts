@@ -178,7 +178,8 @@ describe('a stream', () => {
       'data: {}\n\n',
       delta({ content: 'x' }, null, 1),
       'data: "text"\n\n',
-      'data: {broken\n\n',
+      'data:\n\n',
+      'event: note\ndata: no json\n\n',
     ];
     expect(lastResponse([...odd, delta({ content: 'a' }), finish(), DONE])['output']).toMatchObject([
       message([{ text: 'a' }]),
@@ -327,6 +328,22 @@ describe('calls of functions', () => {
   it('end where text goes on', () => {
     const pieces = [call({ index: 0, id: 'c1', ...fn('a', '{}') }), delta({ content: 'and so' })];
     expect(calls(...pieces)).toMatchObject([{ call_id: 'c1' }, message([{ text: 'and so' }])]);
+  });
+
+  it('go on behind words that came in their middle, which follow them', () => {
+    const start = call({ index: 0, id: 'c1', ...fn('a', '{"x"') });
+    const rest = call({ index: 0, ...fn(undefined, ':1}') });
+    const item = { call_id: 'c1', arguments: '{"x":1}', status: 'completed' };
+    expect(calls(start, delta({ content: ' ' }), rest)).toMatchObject([item, message([{ text: ' ' }])]);
+    const words = [delta({ content: 'b' }), delta({ refusal: 'c' }), delta({ reasoning: 'd' })];
+    expect(calls(start, ...words, rest, delta({ content: 'e' }))).toMatchObject([
+      item,
+      message([{ text: 'b' }, { refusal: 'c' }]),
+      { type: 'reasoning', content: [{ text: 'd' }] },
+      message([{ text: 'e' }]),
+    ]);
+    const open = [call({ index: 0, id: 'c1', ...fn('a', 'no json') }), ...words];
+    expect(calls(...open)).toMatchObject([{ arguments: 'no json' }, { type: 'message' }, { type: 'reasoning' }]);
   });
 
   it('that have no name, go on behind their end or never end fail the stream', () => {
@@ -484,10 +501,15 @@ describe('an answer that is whole', () => {
     expect(typesOf(Buffer.concat([Buffer.from(beat), body])).at(-1)).toBe('completed');
   });
 
-  it('that hides an error is an error with a status', () => {
-    const { response } = whole('{"error":{"message":"out of memory"}}');
+  it.each([
+    '{"error":{"message":"out of memory"}}',
+    '{"choices":[],"error":{"message":"out of memory","code":500}}',
+    '{"choices":[{"message":{"content":""},"finish_reason":"error"}],"error":"out of memory"}',
+  ])('that hides an error is an error with a status: %s', (body) => {
+    const { response } = whole(body);
     expect(response.status).toBe(502);
-    expect(json(response.body)).toMatchObject({ error: { type: 'server_error' }, request_id: CONTEXT.requestId });
+    const error = { type: 'server_error', message: expect.stringContaining('out of memory') as unknown };
+    expect(json(response.body)).toMatchObject({ error, request_id: CONTEXT.requestId });
   });
 
   it.each(['', '<html>', '{}', '{"choices":[]}', '[1]', '{"choices":[{"message":{"tool_calls":[{"id":"c"}]}}]}'])(
