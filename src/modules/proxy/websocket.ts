@@ -8,6 +8,7 @@ import type { RequestRecord } from '../../common/request-record.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { CallerResolver } from '../auth/caller-resolver.js';
 import type { Admittance } from './admittance.js';
+import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
 import { upstreamTarget } from './core/prefix-table.js';
 import { CLOSE } from './core/websocket-close.js';
@@ -37,6 +38,13 @@ interface Opening {
   readonly peer: Peer;
 }
 
+/** What the sockets share with all other requests. */
+export interface SocketMeans {
+  readonly clock: Clock;
+  /** What clients send before their handshake is answered comes out of it. */
+  readonly memory: BodyMemory;
+}
+
 /** WebSockets on the prefixes that allow them: the upstream's is opened first, then the client's, then both are tied. */
 export class WebSocketProxy {
   readonly #seats = new SocketSeats();
@@ -49,7 +57,7 @@ export class WebSocketProxy {
     private readonly admittance: Admittance,
     private readonly callers: CallerResolver,
     private readonly dialler: WebSocketDialler,
-    private readonly clock: Clock,
+    private readonly means: SocketMeans,
   ) {}
 
   /** Upgrades that are not over yet, those still being opened included. */
@@ -69,11 +77,11 @@ export class WebSocketProxy {
     peer: Peer,
   ): Promise<void> {
     socket.on('error', () => socket.destroy());
-    using client = new WaitingClient(socket, head, () => new ClientGone());
+    using client = new WaitingClient(socket, head, this.means.memory, () => new ClientGone());
     this.#opening.add(client);
     try {
       await this.#serve({ request, socket, client, record, peer });
-      record.close(this.clock.now());
+      record.close(this.means.clock.now());
     } finally {
       this.#opening.delete(client);
     }
@@ -99,7 +107,7 @@ export class WebSocketProxy {
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     using reservation = await this.admittance.reserveOne(caller);
-    record.asksForPlace(this.clock.now());
+    record.asksForPlace(this.means.clock.now());
     const asked = { upstream: proxy.upstream, caller, reservation, request: undefined, contextLength: 0 };
     using slot = await this.admittance.acquire(asked, client);
     record.waited(slot.waitedMs);
@@ -145,9 +153,10 @@ export class WebSocketProxy {
     record.status = 101;
     record.phase = 'streaming';
     const { writeMs } = proxy.timeouts;
-    const near = new SocketSide(accepted, opening.request.socket, this.clock, writeMs);
-    const far = new SocketSide(upstream.ws, upstream.socket, this.clock, writeMs);
-    await this.#run(new Tunnel(near, far, tunnelPolicy(proxy), record, this.clock), client);
+    const { clock } = this.means;
+    const near = new SocketSide(accepted, opening.request.socket, clock, writeMs);
+    const far = new SocketSide(upstream.ws, upstream.socket, clock, writeMs);
+    await this.#run(new Tunnel(near, far, tunnelPolicy(proxy), record, clock), client);
   }
 
   async #run(tunnel: Tunnel, client: WaitingClient): Promise<void> {
