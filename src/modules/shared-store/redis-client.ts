@@ -13,9 +13,12 @@ const LONGEST_RETRY_MS = 1000;
 /** Scripts that are kept while there is no connection; then the oldest is dropped. */
 const KEPT = 10_000;
 const CLOSE_TIMEOUT_MS = 500;
+/** Left to a connection to close after its end has been said; the process lives for that, even if it is closed already. */
+const DISCONNECT_MS = 100;
 
 const OPTIONS = {
   connectTimeout: CONNECT_TIMEOUT_MS,
+  disconnectTimeout: DISCONNECT_MS,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
