@@ -101,9 +101,9 @@ export class WebSocketProxy {
     const protocols = parseHandshake(request);
     requireOrigin(request.rawHeaders, proxy.socket?.origins);
     const call = this.#callFor(opening, proxy, protocols);
-    const caller = await this.callers.resolve(request, peer.address, { right: rightOf(proxy), apiKey: false });
-    // Its token may have had to wait for its issuer's keys.
-    if (client.gone) throw new ClientGone();
+    // Its token may have to wait for its issuer's keys.
+    const demand = { right: rightOf(proxy), apiKey: false };
+    const caller = await client.during(this.callers.resolve(request, peer.address, demand));
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     using reservation = await this.admittance.reserveOne(caller);

@@ -96,6 +96,16 @@ describe('WaitingClient', () => {
     expect(memory.heldBytes).toBe(0);
   });
 
+  it('waits for work until the client leaves, and no longer', async () => {
+    const client = wait(socketOf());
+    expect(await client.during(Promise.resolve('done'))).toBe('done');
+    await expect(client.during(Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    const endless = client.during(new Promise(() => undefined));
+    client.abort(GONE);
+    await expect(endless).rejects.toBe(GONE);
+    await expect(client.during('too late')).rejects.toBe(GONE);
+  });
+
   it('gives the reason that it is told', () => {
     const client = wait(socketOf());
     const reason = new Error('draining');

@@ -53,6 +53,19 @@ export class WaitingClient implements Disposable {
     this.#drop();
   }
 
+  /** Settles as `work` does, or rejects with the reason for which the client leaves before. */
+  async during<T>(work: T | Promise<T>): Promise<T> {
+    const left = Promise.withResolvers<never>();
+    const leave = (): void => left.reject(this.signal.reason as Error);
+    this.signal.addEventListener('abort', leave, { once: true });
+    if (this.gone) leave();
+    try {
+      return await Promise.race([left.promise, work]);
+    } finally {
+      this.signal.removeEventListener('abort', leave);
+    }
+  }
+
   /** Hands the socket over, paused; returns all that has been read from it. */
   release(): Buffer {
     this.socket.pause();
