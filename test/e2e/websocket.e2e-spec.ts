@@ -59,6 +59,7 @@ describe('WebSocket handshake', () => {
     ['several protocols', '/console', { upgrade: 'websocket, h2c' }, 'GET', 400],
     ['a body', '/console', { 'content-length': '5' }, 'GET', 400],
     ['a repeated subprotocol', '/console', { 'sec-websocket-protocol': 'a, a' }, 'GET', 400],
+    ['white space that is none', '/console', { 'sec-websocket-protocol': 'a,\xa0b' }, 'GET', 400],
     ['another method', '/console', {}, 'POST', 405],
     ['an encoded slash', '/console/%2e%2e%2fadmin', {}, 'GET', 400],
     ['a foreign page', '/strict', { origin: 'https://evil.example' }, 'GET', 403],

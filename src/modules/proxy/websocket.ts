@@ -143,12 +143,14 @@ export class WebSocketProxy {
     reservation: Reservation,
   ): Promise<void> {
     const { client, record } = opening;
-    const accepted = client.gone ? undefined : accept(opening, proxy, upstream, reservation.fields);
-    if (accepted === undefined) {
+    const accepted = client.gone
+      ? (client.signal.reason as Error)
+      : accept(opening, proxy, upstream, reservation.fields);
+    if (accepted instanceof Error) {
       record.upstreamOutcome = 'cancelled';
       upstream.ws.resume();
       upstream.ws.close(CLOSE.goingAway);
-      throw client.gone ? (client.signal.reason as Error) : new ClientGone();
+      throw accepted;
     }
     record.status = 101;
     record.phase = 'streaming';
@@ -174,6 +176,13 @@ const drainingProblem = (): GatewayProblem =>
     retryAfterSeconds: 5,
   });
 
+const notTaken = (cause: string): GatewayProblem =>
+  new GatewayProblem('invalid-request-head', {
+    detail: 'This is no WebSocket handshake.',
+    cause,
+    closeConnection: true,
+  });
+
 const tunnelPolicy = ({ timeouts, socket }: ProxyConfig) => ({
   readMs: timeouts.readMs,
   totalMs: timeouts.totalMs,
@@ -181,13 +190,13 @@ const tunnelPolicy = ({ timeouts, socket }: ProxyConfig) => ({
   missedPongs: socket?.missedPongs ?? DEFAULT_MISSED_PONGS,
 });
 
-/** Completes the client's handshake; the socket comes paused. undefined: the client has gone. */
+/** Completes the client's handshake; the socket comes paused. An error: why there is none, with nothing written. */
 function accept(
   { request, socket, client, record }: Opening,
   proxy: ProxyConfig,
   upstream: DialledSocket,
   budgetFields: readonly string[],
-): WebSocket | undefined {
+): WebSocket | Error {
   const server = new WebSocketServer({
     ...SOCKET_OPTIONS,
     noServer: true,
@@ -197,7 +206,11 @@ function accept(
   });
   const ownLines = fieldLines(['x-request-id', record.requestId, ...budgetFields]);
   server.on('headers', (lines) => lines.push(...ownLines, ...upgradeResponseLines(upstream.headers, proxy.forward)));
-  let accepted: WebSocket | undefined;
+  let accepted: WebSocket | Error = new ClientGone();
+  // With a listener the library answers nothing by itself; what it refuses has passed the check before the dial.
+  server.on('wsClientError', ({ message }) => {
+    accepted = notTaken(message);
+  });
   server.handleUpgrade(request, socket, client.release(), (ws) => {
     accepted = ws;
     ws.pause();
