@@ -10,6 +10,7 @@ import type { RequestRecord } from './common/request-record.js';
 import { FrontDoor } from './front-door.js';
 import { Listener } from './listener.js';
 import { openLane } from './open-lane.js';
+import { managementServer } from './management-server.js';
 import { ManagementModule } from './management.module.js';
 import { AdmissionConfig } from './modules/admission/admission.config.js';
 import { AdmissionSharing } from './modules/admission/admission-sharing.js';
@@ -180,6 +181,7 @@ export async function bootManagement(
 ): Promise<NestFastifyApplication> {
   // A browser keeps sockets in reserve on which it has not said a word: they would hold up the end for a minute.
   const adapter = new FastifyAdapter({
+    serverFactory: (handler: unknown) => managementServer(handler as RequestListener),
     logger: false,
     skipMiddie: true,
     multipart: false,

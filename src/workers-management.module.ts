@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import type { Desk } from './modules/operator/desk.js';
 import { OperatorModule } from './modules/operator/operator.module.js';
 import { MetricsOfAll, WorkersMetricsController } from './modules/telemetry/workers-metrics.controller.js';
+import { sharedRendering } from './shared-rendering.js';
 
 /** The management listener of a gateway of several processes: the primary answers for all of them. */
 @Module({})
@@ -11,7 +12,7 @@ export class WorkersManagementModule {
       module: WorkersManagementModule,
       imports: [OperatorModule.over(desk)],
       controllers: [WorkersMetricsController],
-      providers: [{ provide: MetricsOfAll, useValue: metrics }],
+      providers: [{ provide: MetricsOfAll, useValue: { render: sharedRendering(() => metrics.render()) } }],
     };
   }
 }

@@ -1,6 +1,7 @@
+import type { JsonObject } from '../support/json.js';
 import { frame, OPCODE, type FrameParts } from '../support/raw-socket-client.js';
 import { closeOf } from '../support/socket-upstream.js';
-import { SocketWorld } from '../support/socket-world.js';
+import { eventually, SocketWorld } from '../support/socket-world.js';
 
 /** What happens to a side that breaks the protocol, and to the other one. */
 describe('WebSocket frames', () => {
@@ -31,6 +32,7 @@ describe('WebSocket frames', () => {
     ['a message over the cap', 1009, [{ opcode: OPCODE.binary, payload: Buffer.alloc(65_537) }]],
     ['a length of 2^63', 1009, [{ opcode: OPCODE.binary, claimedLength: 2n ** 63n }]],
     ['a length of 2^62', 1009, [{ opcode: OPCODE.binary, claimedLength: 2n ** 62n }]],
+    ['61 pings at a go', 1008, Array.from({ length: 61 }, () => ({ opcode: OPCODE.ping }))],
     ['fragments that add up to more than the cap', 1009, fragments(3, 30_000)],
   ];
 
@@ -40,13 +42,41 @@ describe('WebSocket frames', () => {
     const heard: Buffer[] = [];
     ws.on('message', (data: Buffer) => heard.push(data));
     const closed = closeOf(ws);
-    await client.head();
+    const [, id] = /^x-request-id: (.*)\r$/im.exec((await client.head()).text) ?? [];
     client.send(...frames.map(frame));
     expect(await client.closeCode()).toBe(code);
     await client.end();
     expect(await closed).toMatchObject({ code: 1001 });
     expect(heard).toEqual([]);
+    const line = (): JsonObject | undefined => world.gateway.logs().find((each) => each['request_id'] === id);
+    await eventually(() => line() !== undefined);
+    const fault = { status: 101, outcome: 'ok', reason: 'invalid_request', cause: `closed with ${String(code)}` };
+    expect(line()).toMatchObject(fault);
     expect((await fetch(`${world.gateway.origin}/healthz`)).status).toBe(200);
+  });
+
+  it('answers 60 pings at a go, and as many again', async () => {
+    const client = await world.raw('/console');
+    const { ws } = await world.upstream.next();
+    const pings = Array.from({ length: 60 }, (_, i) => ({ opcode: OPCODE.ping, payload: String(i) }));
+    await client.head();
+    const pongs = (): string[] => client.frames().map(({ payload }) => payload.toString());
+    client.send(...pings.map(frame));
+    await client.until(() => pongs().length === 60);
+    client.send(...pings.map(frame));
+    await client.until(() => pongs().length === 120);
+    expect(pongs()).toEqual([...pings, ...pings].map(({ payload }) => payload));
+    client.socket.destroy();
+    await closeOf(ws);
+  });
+
+  it('tells the client of an upstream that floods it with pings', async () => {
+    const { ws, socket, client } = await world.tunnel('/console');
+    const closed = closeOf(ws);
+    const ping = frame({ opcode: OPCODE.ping, masked: false });
+    socket.write(Buffer.concat(Array.from({ length: 61 }, () => ping)));
+    expect(await closeOf(client)).toMatchObject({ code: 1014 });
+    expect(await closed).toMatchObject({ code: 1008 });
   });
 
   it('closes both sides at an upstream that breaks the protocol or sends too much', async () => {

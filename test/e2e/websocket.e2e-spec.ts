@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
+import type { JsonObject } from '../support/json.js';
 import { ENGINES_HOST, EngineNames } from '../support/load-names.js';
 import { frame, handshakeBytes, OPCODE, RawSocketClient } from '../support/raw-socket-client.js';
 import { closeOf, messageOf, SocketUpstream } from '../support/socket-upstream.js';
-import { eventually, SocketWorld } from '../support/socket-world.js';
+import { eventually, MiB, SocketWorld } from '../support/socket-world.js';
 import { startGateway } from '../support/start-gateway.js';
 
 /** How a WebSocket comes about, and how it does not. */
@@ -58,6 +59,7 @@ describe('WebSocket handshake', () => {
     ['several protocols', '/console', { upgrade: 'websocket, h2c' }, 'GET', 400],
     ['a body', '/console', { 'content-length': '5' }, 'GET', 400],
     ['a repeated subprotocol', '/console', { 'sec-websocket-protocol': 'a, a' }, 'GET', 400],
+    ['white space that is none', '/console', { 'sec-websocket-protocol': 'a,\xa0b' }, 'GET', 400],
     ['another method', '/console', {}, 'POST', 405],
     ['an encoded slash', '/console/%2e%2e%2fadmin', {}, 'GET', 400],
     ['a foreign page', '/strict', { origin: 'https://evil.example' }, 'GET', 403],
@@ -186,6 +188,21 @@ describe('WebSocket handshake', () => {
     client.socket.destroy();
   });
 
+  it('delivers 300 frames that came before the answer, once and in order', async () => {
+    world.answer = (request, socket, head) => {
+      setTimeout(() => world.upstream.accept(request, socket, head), 300);
+    };
+    const frames = Array.from({ length: 300 }, (_, i) => ({ opcode: OPCODE.text, payload: String(i).padEnd(1000) }));
+    const client = await world.raw('/console', {}, ...frames.slice(0, 150));
+    client.send(...frames.slice(150).map(frame));
+    const { ws } = await world.upstream.next();
+    const heard: number[] = [];
+    ws.on('message', (data: Buffer) => heard.push(Number(data.toString())));
+    await eventually(() => heard.length === 300);
+    expect(heard).toEqual(frames.map((_, i) => i));
+    client.socket.destroy();
+  });
+
   it('delivers what the upstream says first', async () => {
     world.answer = (request, socket, head) => {
       world.upstream.accept(request, socket, head, ({ ws }) => ws.send('welcome'));
@@ -224,20 +241,79 @@ describe('WebSocket handshake', () => {
     await Promise.all([once(second.client, 'close'), once(third.client, 'close')]);
   });
 
+  it.each(['with a FIN', 'with a reset'])(
+    'forgets whoever has sent much before the answer and leaves %s, queued or being opened',
+    async (how) => {
+      let left = false;
+      world.answer = (_request, socket) => {
+        socket.resume();
+        // It may be ended or reset.
+        socket.once('error', () => (left = true));
+        socket.once('end', () => (left = true));
+      };
+      const leave = ({ socket }: RawSocketClient): unknown =>
+        how === 'with a FIN' ? socket.destroy() : socket.resetAndDestroy();
+      const holders = [await dialling(), await dialling(), await dialling()];
+      const queued = await dialling();
+      await eventually(async () => (await queueDepth()) === 1);
+      leave(queued);
+      await eventually(async () => (await queueDepth()) === 0);
+      const asked = world.upstream.requests.length;
+      holders.forEach(leave);
+      await eventually(() => left);
+      await world.slotsFree();
+      expect(world.upstream.requests).toHaveLength(asked);
+
+      function dialling(): Promise<RawSocketClient> {
+        return world.raw('/console', {}, { opcode: OPCODE.binary, payload: Buffer.alloc(400_000) });
+      }
+    },
+  );
+
+  it('turns away whoever sends without end before the answer, and leaves the upstream', async () => {
+    let left = false;
+    const asked = Promise.withResolvers<undefined>();
+    world.answer = (_request, socket) => {
+      asked.resolve(undefined);
+      socket.resume();
+      socket.once('error', () => (left = true));
+      socket.once('end', () => (left = true));
+    };
+    const seen = world.gateway.logs().length;
+    const client = await world.raw('/console');
+    await asked.promise;
+    client.send(frame({ opcode: OPCODE.binary, payload: Buffer.alloc(2 * MiB) }));
+    const head = await client.head();
+    await client.end();
+    expect(head.status).toBe(400);
+    expect(JSON.parse(client.body())).toMatchObject({
+      status: 400,
+      detail: expect.stringContaining('before') as string,
+    });
+    await eventually(() => left);
+    const lines = (): JsonObject[] => world.gateway.logs().slice(seen);
+    const told = { msg: 'request rejected', status: 400, reason: 'invalid_request_head', outcome: 'cancelled' };
+    await eventually(() => lines().some(({ status }) => status === 400));
+    expect(lines()).toContainEqual(expect.objectContaining(told));
+  });
+
   it('lets a socket wait for its slot, and forgets one that leaves the queue', async () => {
     const holders = [await world.tunnel('/console'), await world.tunnel('/console'), await world.tunnel('/console')];
     const asked = world.upstream.requests.length;
     const leaver = await world.raw('/console');
     const waiter = world.dial('/console');
-    await eventually(async () => (await world.gateway.metric('admission_queue_depth', { upstream: 'console' })) === 2);
+    await eventually(async () => (await queueDepth()) === 2);
     leaver.socket.destroy();
-    await eventually(async () => (await world.gateway.metric('admission_queue_depth', { upstream: 'console' })) === 1);
+    await eventually(async () => (await queueDepth()) === 1);
     holders[0]?.client.close();
     await Promise.all([once(waiter, 'open'), world.upstream.next()]);
     expect(world.upstream.requests).toHaveLength(asked + 1);
     for (const { client } of holders) client.close();
     waiter.close();
   });
+
+  const queueDepth = (): Promise<number | undefined> =>
+    world.gateway.metric('admission_queue_depth', { upstream: 'console' });
 });
 
 function switching(protocol: string): string {

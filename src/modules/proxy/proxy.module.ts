@@ -53,7 +53,7 @@ import { WebSocketProxy } from './websocket.js';
     },
     {
       provide: WebSocketProxy,
-      inject: [PrefixProxy, Admittance, CallerResolver, WebSocketDialler],
+      inject: [PrefixProxy, Admittance, CallerResolver, WebSocketDialler, BodyMemory],
       useFactory: sockets,
     },
   ],
@@ -78,8 +78,9 @@ function sockets(
   admittance: Admittance,
   callers: CallerResolver,
   dialler: WebSocketDialler,
+  memory: BodyMemory,
 ): WebSocketProxy {
-  return new WebSocketProxy(proxies, admittance, callers, dialler, systemClock);
+  return new WebSocketProxy(proxies, admittance, callers, dialler, { clock: systemClock, memory });
 }
 
 function credentials(table: RoutingTable, log: OperatorLog): UpstreamCredentials {

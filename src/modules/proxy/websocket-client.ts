@@ -9,11 +9,11 @@ import { GatewayProblem } from '../../common/problem/gateway-problem.js';
 const KEEP_ALIVE_DELAY_MS = 30_000;
 const REFUSALS = new Set([401, 403, 407]);
 
-/** How the library is used on both sides: no compression, and a short wait for the other's close. */
+/** How the library is used on both sides: no compression, pongs by the tunnel, and a short wait for the other's close. */
 export const SOCKET_OPTIONS = {
   perMessageDeflate: false,
   skipUTF8Validation: false,
-  autoPong: true,
+  autoPong: false,
   /** Milliseconds from a close frame to the end of the connection. */
   closeTimeout: 500,
 } as const;

@@ -8,6 +8,7 @@ import type { RequestRecord } from '../../common/request-record.js';
 import type { Reservation } from '../budgets/reservation.js';
 import type { CallerResolver } from '../auth/caller-resolver.js';
 import type { Admittance } from './admittance.js';
+import type { BodyMemory } from './body-memory.js';
 import { ClientGone } from './client-gone.js';
 import { upstreamTarget } from './core/prefix-table.js';
 import { CLOSE } from './core/websocket-close.js';
@@ -37,6 +38,13 @@ interface Opening {
   readonly peer: Peer;
 }
 
+/** What the sockets share with all other requests. */
+export interface SocketMeans {
+  readonly clock: Clock;
+  /** What clients send before their handshake is answered comes out of it. */
+  readonly memory: BodyMemory;
+}
+
 /** WebSockets on the prefixes that allow them: the upstream's is opened first, then the client's, then both are tied. */
 export class WebSocketProxy {
   readonly #seats = new SocketSeats();
@@ -49,7 +57,7 @@ export class WebSocketProxy {
     private readonly admittance: Admittance,
     private readonly callers: CallerResolver,
     private readonly dialler: WebSocketDialler,
-    private readonly clock: Clock,
+    private readonly means: SocketMeans,
   ) {}
 
   /** Upgrades that are not over yet, those still being opened included. */
@@ -69,11 +77,11 @@ export class WebSocketProxy {
     peer: Peer,
   ): Promise<void> {
     socket.on('error', () => socket.destroy());
-    using client = new WaitingClient(socket, head, () => new ClientGone());
+    using client = new WaitingClient(socket, head, this.means.memory, () => new ClientGone());
     this.#opening.add(client);
     try {
       await this.#serve({ request, socket, client, record, peer });
-      record.close(this.clock.now());
+      record.close(this.means.clock.now());
     } finally {
       this.#opening.delete(client);
     }
@@ -93,13 +101,13 @@ export class WebSocketProxy {
     const protocols = parseHandshake(request);
     requireOrigin(request.rawHeaders, proxy.socket?.origins);
     const call = this.#callFor(opening, proxy, protocols);
-    const caller = await this.callers.resolve(request, peer.address, { right: rightOf(proxy), apiKey: false });
-    // Its token may have had to wait for its issuer's keys.
-    if (client.gone) throw new ClientGone();
+    // Its token may have to wait for its issuer's keys.
+    const demand = { right: rightOf(proxy), apiKey: false };
+    const caller = await client.during(this.callers.resolve(request, peer.address, demand));
     record.principal = caller;
     using _seat = this.#seats.take(proxy.prefix, caller.tenant, proxy.socket?.perTenant);
     using reservation = await this.admittance.reserveOne(caller);
-    record.asksForPlace(this.clock.now());
+    record.asksForPlace(this.means.clock.now());
     const asked = { upstream: proxy.upstream, caller, reservation, request: undefined, contextLength: 0 };
     using slot = await this.admittance.acquire(asked, client);
     record.waited(slot.waitedMs);
@@ -135,19 +143,22 @@ export class WebSocketProxy {
     reservation: Reservation,
   ): Promise<void> {
     const { client, record } = opening;
-    const accepted = client.gone ? undefined : accept(opening, proxy, upstream, reservation.fields);
-    if (accepted === undefined) {
+    const accepted = client.gone
+      ? (client.signal.reason as Error)
+      : accept(opening, proxy, upstream, reservation.fields);
+    if (accepted instanceof Error) {
       record.upstreamOutcome = 'cancelled';
       upstream.ws.resume();
       upstream.ws.close(CLOSE.goingAway);
-      throw client.gone ? (client.signal.reason as Error) : new ClientGone();
+      throw accepted;
     }
     record.status = 101;
     record.phase = 'streaming';
     const { writeMs } = proxy.timeouts;
-    const near = new SocketSide(accepted, opening.request.socket, this.clock, writeMs);
-    const far = new SocketSide(upstream.ws, upstream.socket, this.clock, writeMs);
-    await this.#run(new Tunnel(near, far, tunnelPolicy(proxy), record, this.clock), client);
+    const { clock } = this.means;
+    const near = new SocketSide(accepted, opening.request.socket, clock, writeMs);
+    const far = new SocketSide(upstream.ws, upstream.socket, clock, writeMs);
+    await this.#run(new Tunnel(near, far, tunnelPolicy(proxy), record, clock), client);
   }
 
   async #run(tunnel: Tunnel, client: WaitingClient): Promise<void> {
@@ -165,6 +176,13 @@ const drainingProblem = (): GatewayProblem =>
     retryAfterSeconds: 5,
   });
 
+const notTaken = (cause: string): GatewayProblem =>
+  new GatewayProblem('invalid-request-head', {
+    detail: 'This is no WebSocket handshake.',
+    cause,
+    closeConnection: true,
+  });
+
 const tunnelPolicy = ({ timeouts, socket }: ProxyConfig) => ({
   readMs: timeouts.readMs,
   totalMs: timeouts.totalMs,
@@ -172,13 +190,13 @@ const tunnelPolicy = ({ timeouts, socket }: ProxyConfig) => ({
   missedPongs: socket?.missedPongs ?? DEFAULT_MISSED_PONGS,
 });
 
-/** Completes the client's handshake; the socket comes paused. undefined: the client has gone. */
+/** Completes the client's handshake; the socket comes paused. An error: why there is none, with nothing written. */
 function accept(
   { request, socket, client, record }: Opening,
   proxy: ProxyConfig,
   upstream: DialledSocket,
   budgetFields: readonly string[],
-): WebSocket | undefined {
+): WebSocket | Error {
   const server = new WebSocketServer({
     ...SOCKET_OPTIONS,
     noServer: true,
@@ -188,7 +206,11 @@ function accept(
   });
   const ownLines = fieldLines(['x-request-id', record.requestId, ...budgetFields]);
   server.on('headers', (lines) => lines.push(...ownLines, ...upgradeResponseLines(upstream.headers, proxy.forward)));
-  let accepted: WebSocket | undefined;
+  let accepted: WebSocket | Error = new ClientGone();
+  // With a listener the library answers nothing by itself; what it refuses has passed the check before the dial.
+  server.on('wsClientError', ({ message }) => {
+    accepted = notTaken(message);
+  });
   server.handleUpgrade(request, socket, client.release(), (ws) => {
     accepted = ws;
     ws.pause();

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../common/clock.js';
 import { LONGEST_WAIT_MS, Patience } from './patience.js';
+import { outsideOfReplies, surviveMalformedReplies } from './redis-replies-client.js';
 import type { SharedStore, StoreArgument, StoreScript } from './shared-store.js';
 
 /** How often the store is asked whether it is well. */
@@ -12,15 +13,20 @@ const LONGEST_RETRY_MS = 1000;
 /** Scripts that are kept while there is no connection; then the oldest is dropped. */
 const KEPT = 10_000;
 const CLOSE_TIMEOUT_MS = 500;
+/** Left to a connection to close after its end has been said; the process lives for that, even if it is closed already. */
+const DISCONNECT_MS = 100;
 
 const OPTIONS = {
   connectTimeout: CONNECT_TIMEOUT_MS,
+  disconnectTimeout: DISCONNECT_MS,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   disableClientInfo: true,
   retryStrategy: (times: number): number => Math.min(LONGEST_RETRY_MS, 50 * 2 ** Math.min(times, 10)),
 };
+
+surviveMalformedReplies();
 
 /** Asks for a write, so that a store that only reads is no store; tells its time in milliseconds. */
 const PROBE: StoreScript = {
@@ -159,7 +165,10 @@ export class RedisClient implements SharedStore {
     listening.on('ready', () => {
       for (const channel of this.#channels.keys()) this.#join(listening, channel);
     });
-    listening.on('message', (channel: string, message: string) => this.#channels.get(channel)?.(message));
+    listening.on(
+      'message',
+      outsideOfReplies((channel: string, message: string) => this.#channels.get(channel)?.(message)),
+    );
     return listening;
   }
 

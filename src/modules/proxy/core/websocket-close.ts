@@ -6,6 +6,8 @@ export const CLOSE = {
   noCode: 1005,
   /** Never on the wire: there was no close frame. */
   vanished: 1006,
+  invalidData: 1007,
+  policy: 1008,
   tooBig: 1009,
   internal: 1011,
   restart: 1012,

@@ -25,7 +25,7 @@ describe('parseHandshake', () => {
   });
 
   it('gives the subprotocols in their order', () => {
-    const headers = { ...HEADERS, 'sec-websocket-protocol': 'v2.channel.k8s.io, base64.v1,x' };
+    const headers = { ...HEADERS, 'sec-websocket-protocol': 'v2.channel.k8s.io, base64.v1\t ,x' };
     expect(parseHandshake({ method: 'GET', httpVersion: '1.1', headers })).toEqual([
       'v2.channel.k8s.io',
       'base64.v1',
@@ -45,6 +45,7 @@ describe('parseHandshake', () => {
     ['a chunked body', { 'transfer-encoding': 'chunked' }],
     ['an empty subprotocol', { 'sec-websocket-protocol': 'a,,b' }],
     ['a subprotocol that is no token', { 'sec-websocket-protocol': 'a b' }],
+    ['white space that is none', { 'sec-websocket-protocol': 'a,\xa0b' }],
     ['a repeated subprotocol', { 'sec-websocket-protocol': 'a,b,a' }],
   ])('refuses %s', (_, fields) => {
     const { code } = problemOf(() =>

@@ -4,6 +4,8 @@ import { GatewayProblem } from '../../../common/problem/gateway-problem.js';
 /** RFC 6455 section 4.1: 16 bytes in base64. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 const VERSION = '13';
+/** What a list of tokens can consist of: in it, `trim` finds no other white space than RFC 9110 section 5.6.3 knows. */
+const VISIBLE = /^[\t\x20-\x7e]*$/;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** What of a request head makes it a WebSocket handshake or not. */
@@ -49,7 +51,8 @@ function requireVersion(version: string | undefined): void {
 function subprotocolsFrom(list: string | undefined): readonly string[] {
   if (list === undefined) return [];
   const names = list.split(',').map((name) => name.trim());
-  if (names.every((name) => TOKEN.test(name)) && new Set(names).size === names.length) return names;
+  const valid = VISIBLE.test(list) && names.every((name) => TOKEN.test(name));
+  if (valid && new Set(names).size === names.length) return names;
   throw bad('Sec-WebSocket-Protocol is not a list of different tokens.');
 }
 

@@ -11,6 +11,8 @@ const HIGH_WATER_MESSAGES = 4096;
 const LOW_WATER_MESSAGES = 1024;
 /** From `cut` to the end of the connection, where the library's own wait does not begin. */
 const CUT_GRACE_MS = 750;
+/** Pings are answered in turn; a side that lets so many answers wait, or sends so many pings at a go, floods. */
+const MOST_WAITING_PONGS = 60;
 /** A socket that is not read tells of its other end only when it is written to. */
 const PROBE_EVERY_MS = 400;
 
@@ -27,11 +29,12 @@ export interface OpenSocket {
   /** Sent, but not yet taken by the system. */
   readonly bufferedAmount: number;
   on(event: 'message', listener: (data: MessageData, isBinary: boolean) => void): unknown;
+  on(event: 'ping', listener: (data: Buffer) => void): unknown;
   on(event: 'close', listener: (code: number, reason: Buffer) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   send(data: Buffer, options: { readonly binary: boolean }, sent: () => void): void;
   ping(data: undefined, mask: undefined, sent: () => void): void;
-  pong(data: undefined, mask: undefined, sent: () => void): void;
+  pong(data: Buffer | undefined, mask: undefined, sent: () => void): void;
   pause(): void;
   resume(): void;
   close(code: number | undefined, reason: string | Buffer): void;
@@ -65,7 +68,11 @@ export class SocketSide implements Listened {
   #grace: Timer | undefined;
   #faultCode: number | undefined;
   #listener: SideListener | undefined;
+  #waitingPongs = 0;
   readonly #sent = (): void => this.#flushed();
+  readonly #ponged = (): void => {
+    this.#waitingPongs -= 1;
+  };
 
   constructor(
     private readonly ws: OpenSocket,
@@ -82,6 +89,7 @@ export class SocketSide implements Listened {
     this.ws.on('message', (data, isBinary) => {
       if (this.#farewell === undefined) listener.message(bytesOf(data), isBinary);
     });
+    this.ws.on('ping', (data) => this.#pinged(data));
     this.ws.on('close', (code, reason) => this.#closed(code, reason));
     if (this.ws.readyState === this.ws.CLOSED) this.#closed(CLOSE.vanished, NOTHING);
     else this.ws.resume();
@@ -173,9 +181,24 @@ export class SocketSide implements Listened {
     });
   }
 
+  /** The library answers by itself, too, but ends a flood without a word. */
+  #pinged(data: Buffer): void {
+    if (this.#farewell !== undefined) return;
+    if (this.#waitingPongs === MOST_WAITING_PONGS) {
+      this.#faulty(CLOSE.policy);
+      return this.cut(CLOSE.policy, 'too many pings');
+    }
+    this.#waitingPongs += 1;
+    this.ws.pong(data, undefined, this.#ponged);
+  }
+
   #broken(error: Error): void {
-    this.#faultCode = faultCodeOf(error);
-    this.#listener?.ended({ code: CLOSE.vanished, reason: NOTHING, faultCode: this.#faultCode });
+    this.#faulty(faultCodeOf(error));
+  }
+
+  #faulty(faultCode: number): void {
+    this.#faultCode = faultCode;
+    this.#listener?.ended({ code: CLOSE.vanished, reason: NOTHING, faultCode });
   }
 
   #closed(code: number, reason: Buffer): void {
@@ -195,8 +218,12 @@ function bytesOf(data: MessageData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }
 
-/** Which code the library closes with, by its error. */
-function faultCodeOf(error: Error): number {
-  const code = 'code' in error ? error.code : undefined;
-  return code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? CLOSE.tooBig : CLOSE.protocolError;
-}
+/** The library's errors that it closes with another code than `CLOSE.protocolError` for. */
+const FAULT_CODES: ReadonlyMap<unknown, number> = new Map([
+  ['WS_ERR_INVALID_UTF8', CLOSE.invalidData],
+  ['WS_ERR_TOO_MANY_BUFFERED_PARTS', CLOSE.policy],
+  ['WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH', CLOSE.tooBig],
+  ['WS_ERR_UNSUPPORTED_MESSAGE_LENGTH', CLOSE.tooBig],
+]);
+
+const faultCodeOf = (error: Error): number => ('code' in error && FAULT_CODES.get(error.code)) || CLOSE.protocolError;

@@ -137,9 +137,15 @@ export class Tunnel {
   }
 
   #noteClientEnd({ code, faultCode }: Ending): void {
-    const gone = code === CLOSE.vanished && faultCode === undefined;
+    if (faultCode !== undefined) return this.#noteClientFault(faultCode);
+    const gone = code === CLOSE.vanished;
     if (gone && !this.#ending) this.record.clientGone = true;
     this.#note(gone ? 'cancelled' : 'ok');
+  }
+
+  #noteClientFault(faultCode: number): void {
+    if (!this.#ending) this.record.cause = `closed with ${faultCode}`;
+    this.#note('ok', 'invalid-request');
   }
 
   #noteUpstreamEnd({ code, faultCode }: Ending): void {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Duplex } from 'node:stream';
-import { WaitingClient } from './websocket-waiting-client.js';
+import { WaitingClient, type HeldMemory } from './websocket-waiting-client.js';
 
 const GONE = new Error('gone');
 
@@ -9,7 +9,27 @@ function socketOf(): Duplex {
   return new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
 }
 
-const wait = (socket: Duplex, head = ''): WaitingClient => new WaitingClient(socket, Buffer.from(head), () => GONE);
+const KiB = 1024;
+
+/** A budget that says what is out of it. */
+class Memory implements HeldMemory {
+  heldBytes = 0;
+
+  constructor(private readonly limitBytes = Infinity) {}
+
+  take(bytes: number): boolean {
+    if (this.heldBytes + bytes > this.limitBytes) return false;
+    this.heldBytes += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.heldBytes -= bytes;
+  }
+}
+
+const wait = (socket: Duplex, head = '', memory = new Memory()): WaitingClient =>
+  new WaitingClient(socket, Buffer.from(head), memory, () => GONE);
 
 describe('WaitingClient', () => {
   it('keeps what has come, in order, and hands the socket over paused', async () => {
@@ -40,13 +60,50 @@ describe('WaitingClient', () => {
     expect(wait(socket).gone).toBe(true);
   });
 
-  it('stops reading where too much comes', async () => {
+  it('reads on however much comes, and so notices that the client leaves', async () => {
     const socket = socketOf();
     const client = wait(socket);
-    socket.push(Buffer.alloc(64 * 1024));
-    socket.push(Buffer.alloc(64 * 1024));
+    for (let i = 0; i < 7; i++) socket.push(Buffer.alloc(64 * KiB));
     await new Promise(setImmediate);
-    expect(client.release()).toHaveLength(64 * 1024);
+    expect([client.gone, socket.isPaused()]).toEqual([false, false]);
+    socket.push(null);
+    await once(client.signal, 'abort');
+    expect(client.signal.reason).toBe(GONE);
+  });
+
+  it.each([
+    ['in large pieces', 8, 64 * KiB],
+    ['in pieces of a byte', 2048, 1],
+  ])('turns away whoever sends too much %s', async (_, pieces, bytes) => {
+    const socket = socketOf();
+    const memory = new Memory();
+    const client = wait(socket, '', memory);
+    for (let i = 0; i < pieces; i++) socket.push(Buffer.alloc(bytes));
+    await new Promise(setImmediate);
+    expect(client.signal.reason).toMatchObject({ code: 'invalid-request-head' });
+    expect([socket.isPaused(), memory.heldBytes, client.release().length]).toEqual([false, 0, 0]);
+  });
+
+  it('takes what it keeps out of the common budget, and turns away whoever sends what does not fit', async () => {
+    const memory = new Memory(100 * KiB);
+    const [first, second] = [socketOf(), socketOf()];
+    const [kept, tooMuch] = [wait(first, '', memory), wait(second, '', memory)];
+    first.push(Buffer.alloc(64 * KiB));
+    second.push(Buffer.alloc(64 * KiB));
+    await new Promise(setImmediate);
+    expect([kept.gone, tooMuch.signal.reason]).toEqual([false, expect.objectContaining({ code: 'memory-exhausted' })]);
+    expect(kept.release()).toHaveLength(64 * KiB);
+    expect(memory.heldBytes).toBe(0);
+  });
+
+  it('waits for work until the client leaves, and no longer', async () => {
+    const client = wait(socketOf());
+    expect(await client.during(Promise.resolve('done'))).toBe('done');
+    await expect(client.during(Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    const endless = client.during(new Promise(() => undefined));
+    client.abort(GONE);
+    await expect(endless).rejects.toBe(GONE);
+    await expect(client.during('too late')).rejects.toBe(GONE);
   });
 
   it('gives the reason that it is told', () => {
