@@ -32,7 +32,12 @@ export class Connection {
   constructor(
     private readonly socket: Socket,
     private readonly service: Service,
-  ) {}
+  ) {
+    socket.once('close', () => {
+      this.#stopLooking();
+      this.#waiting = [];
+    });
+  }
 
   /** The request that is being served. */
   get current(): IncomingMessage | undefined {
@@ -65,12 +70,6 @@ export class Connection {
   closeBehind(): void {
     this.#closesBehind = true;
     if (this.#response !== undefined) this.#response.shouldKeepAlive = false;
-  }
-
-  /** The socket is closed. */
-  closed(): void {
-    clearInterval(this.#looking);
-    this.#waiting = [];
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {

@@ -111,12 +111,8 @@ export class Listener {
         this.#unreadable(unreadableProblem(error), socket, targetIn(error));
     });
     this.server.on('connection', (socket: Socket) => {
-      const connection = new Connection(socket, service);
-      this.#connections.set(socket, connection);
-      socket.once('close', () => {
-        this.#connections.delete(socket);
-        connection.closed();
-      });
+      this.#connections.set(socket, new Connection(socket, service));
+      socket.once('close', () => this.#connections.delete(socket));
     });
   }
 
