@@ -6,12 +6,21 @@ import type { Waiter } from './waiter.js';
 /** A cancelled or failed request gives back this much of what it was charged, at most. */
 const MOST_REFUND = 0.9;
 
+/** What the engine has done for a request. */
+export interface Service {
+  readonly tokens: number;
+  /** What its tenant is charged for that besides, in token equivalents; negative: given back. */
+  readonly adjustment: number;
+}
+
+/** It was never begun: its tenant gets everything back. */
+export const nothingFor = ({ charged }: Holding): Service => ({ tokens: 0, adjustment: -charged });
+
 /** What a lease asks of its pool. */
 export interface LeaseHooks {
   now(): number;
   firstToken(held: Holding): void;
-  /** `adjustment`: what its tenant is charged besides, in token equivalents; negative: given back. */
-  release(held: Holding, adjustment: number): void;
+  release(held: Holding, service: Service): void;
   refused(held: Holding, listener: PoolListener): Ticket | undefined;
 }
 
@@ -22,8 +31,6 @@ export interface Holding {
   readonly entry: LeaseEntry;
   /** What the tenant was charged at the grant, in token equivalents. */
   readonly charged: number;
-  /** What the engine has done for it, in tokens; told before it is released. */
-  servedTokens: number;
   /** What the store knows it by; absent: there is none. */
   readonly claimId?: string;
 }
@@ -60,8 +67,8 @@ export class HeldLease implements Lease {
     if (!this.#held) return;
     this.#held = false;
     const { charged } = this.holding;
-    this.holding.servedTokens = this.#servedTokens();
-    this.pool.release(this.holding, Math.max(this.#cost() - charged, -MOST_REFUND * charged));
+    const adjustment = Math.max(this.#cost() - charged, -MOST_REFUND * charged);
+    this.pool.release(this.holding, { tokens: this.#servedTokens(), adjustment });
   }
 
   refused(listener: PoolListener): Ticket | undefined {

@@ -1,7 +1,7 @@
 import type { AmongGateways } from './among-gateways.js';
 import type { BandActivity } from './band-activity.js';
 import type { EndpointLedger } from './endpoint-ledger.js';
-import { entryOf, type Holding } from './held-lease.js';
+import { entryOf, type Holding, type Service } from './held-lease.js';
 import type { DrainRate } from './retry-after.js';
 import type { Share } from './share-rule.js';
 import { TenantTotals } from './tenant-totals.js';
@@ -47,9 +47,7 @@ export class PlaceBook {
     const charged = virtualCost(request.promptTokens, request.outputTokens * request.places);
     this.terms.room.bands[band]?.serve(tenant, charged);
     this.terms.among?.charge(band, tenant, charged);
-    const servedTokens = 0;
-    if (claimId === undefined) return { waiter, ledger, entry, charged, servedTokens };
-    return { waiter, ledger, entry, charged, servedTokens, claimId };
+    return claimId === undefined ? { waiter, ledger, entry, charged } : { waiter, ledger, entry, charged, claimId };
   }
 
   /** As if it had not been decided. */
@@ -59,13 +57,12 @@ export class PlaceBook {
     this.#charge(waiter, -charged);
   }
 
-  /** `adjustment`: what its tenant has had more than it was charged, in token equivalents. */
-  release({ waiter, ledger, entry, servedTokens }: Holding, adjustment: number, now: number): void {
+  release({ waiter, ledger, entry }: Holding, { tokens, adjustment }: Service, now: number): void {
     ledger.release(entry, now);
     this.inUse -= entry.places;
     this.terms.activity.released(entry.band);
     this.terms.drain.note(now, now - entry.grantedAt, !this.terms.room.isEmpty);
-    this.received[entry.band]?.add(waiter.request.tenant, servedTokens);
+    this.received[entry.band]?.add(waiter.request.tenant, tokens);
     if (adjustment !== 0) this.#charge(waiter, adjustment);
   }
 

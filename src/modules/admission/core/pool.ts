@@ -4,7 +4,7 @@ import { BandActivity } from './band-activity.js';
 import { claimOf } from './claim-of.js';
 import { Claims, type ClaimHooks } from './claims.js';
 import { EndpointSet } from './endpoint-set.js';
-import { HeldLease, type Holding, type LeaseHooks } from './held-lease.js';
+import { HeldLease, nothingFor, type Holding, type LeaseHooks, type Service } from './held-lease.js';
 import type { GaugeReading, PoolListener, PoolPolicy, PoolRequest, Refusal, TestName, Ticket } from './pool-types.js';
 import { Judge, type FoundPlace } from './judge.js';
 import { PlaceBook } from './place-book.js';
@@ -255,8 +255,8 @@ export class Pool {
       this.#tellOthers();
       this.#pump();
     },
-    release: (held, adjustment) => {
-      this.#release(held, adjustment);
+    release: (held, service) => {
+      this.#release(held, service);
     },
     refused: (held, listener) => this.#refused(held, listener),
     claimed: (held) => {
@@ -275,8 +275,8 @@ export class Pool {
     else this.#enter(waiter, true);
   }
 
-  #release(held: Holding, adjustment: number): void {
-    this.#book.release(held, adjustment, this.clock.now());
+  #release(held: Holding, service: Service): void {
+    this.#book.release(held, service, this.clock.now());
     this.#claims?.release(held);
     this.#tellOthers();
     this.#pump();
@@ -289,7 +289,7 @@ export class Pool {
     held.ledger.refuse(now);
     const another = this.#judge.endpoints.some(({ downUntil }) => now >= downUntil);
     if (!another || waiter.tries >= MOST_REQUEUES) {
-      this.#release(held, -held.charged);
+      this.#release(held, nothingFor(held));
       return undefined;
     }
     const { since, tries, order } = waiter;
@@ -297,7 +297,7 @@ export class Pool {
     const again = this.#judge.waiterOf(waiter.request, terms);
     // In the queue before the place is free, or somebody else would take it.
     this.#room.enter(again, true);
-    this.#release(held, -held.charged);
+    this.#release(held, nothingFor(held));
     this.#keepTime();
     return again;
   }
