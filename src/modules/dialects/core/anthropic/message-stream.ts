@@ -7,6 +7,7 @@ import { DeliveredTokens } from '../delivered-tokens.js';
 import type { EngineError } from '../engine-error.js';
 import type { JsonObject } from '../json-value.js';
 import { type CallSink, StreamedCalls } from '../streamed-calls.js';
+import { WordsBesideCalls } from '../words-beside-calls.js';
 import type { AnswerEvents } from '../translated-stream.js';
 import { engineFailureOf } from './engine-failure.js';
 import { PING_EVENT } from './frames.js';
@@ -56,9 +57,8 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
   private reason: string | undefined;
   private matched: unknown;
   private readonly delivered = new DeliveredTokens();
-  /** What was said while a call was under way: its block must not be closed before it is complete. */
-  private waiting: { readonly kind: Words; readonly text: string }[] = [];
   private readonly calls: StreamedCalls;
+  private readonly words: WordsBesideCalls<Words>;
 
   constructor(
     private readonly terms: StreamTerms,
@@ -66,6 +66,7 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
   ) {
     const idOf = (position: number): string => inventedId(terms.id, position);
     this.calls = new StreamedCalls(this, { idOf, objectsOnly: true });
+    this.words = new WordsBesideCalls(this.calls, (kind, words) => this.tell(kind, words));
   }
 
   get deliveredTokens(): number {
@@ -94,7 +95,7 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
     this.start();
     this.calls.flush(this.reason === 'length');
     if (this.fault !== undefined) return;
-    this.sayWaiting();
+    this.words.tellWaiting();
     this.closeBlock();
     const called = this.calls.any;
     const delta = stopMembers({ reason: this.reason, matched: this.matched, refused: this.refused, called });
@@ -161,26 +162,18 @@ export class MessageStream implements AnswerEvents, ChunkSink, CallSink {
 
   call(fragment: CallFragment): void {
     this.piece(fragment.arguments);
-    this.calls.take(fragment);
-    if (this.waiting.length > 0 && this.calls.settle()) this.sayWaiting();
+    this.words.call(fragment);
   }
 
   private say(kind: Words, text: string): void {
     this.piece(text);
-    const hasToWait = this.waiting.length > 0 || (this.open !== kind && !this.calls.settle());
-    if (hasToWait) this.waiting.push({ kind, text });
-    else this.sayNow(kind, text);
+    this.words.say(kind, text, this.open === kind);
   }
 
-  private sayNow(kind: Words, text: string): void {
+  private tell(kind: Words, text: string): void {
     if (this.open !== kind) this.openBlock(kind, EMPTY_BLOCK[kind]);
     if (kind === 'thinking' && this.terms.thinking === 'omitted') return;
     this.out += `${DELTA}${this.index}${WORDS_DELTA[kind]}${JSON.stringify(text)}}}\n\n`;
-  }
-
-  private sayWaiting(): void {
-    for (const { kind, text } of this.waiting) this.sayNow(kind, text);
-    this.waiting = [];
   }
 
   private piece(text: string): void {

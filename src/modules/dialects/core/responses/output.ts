@@ -1,5 +1,6 @@
 import { type CallFragment, isJsonObject } from '../call-fragment.js';
 import { type CallSink, StreamedCalls } from '../streamed-calls.js';
+import { WordsBesideCalls } from '../words-beside-calls.js';
 import type { NumberedEvents } from './numbered-events.js';
 import { CallItem, type ItemStatus, type OutputItem, SpeechItem } from './output-items.js';
 import type { PartKind } from './output-part.js';
@@ -9,9 +10,8 @@ export class Output implements CallSink {
   private readonly finished: string[] = [];
   private speech: SpeechItem | undefined;
   private calling: CallItem | undefined;
-  /** What was said while a call was under way: its item must not be closed before it is complete. */
-  private waiting: { readonly kind: PartKind; readonly text: string }[] = [];
   private readonly calls: StreamedCalls;
+  private readonly words: WordsBesideCalls<PartKind>;
 
   /** `seed` tells this answer's ids from those of all others. */
   constructor(
@@ -20,6 +20,7 @@ export class Output implements CallSink {
   ) {
     const idOf = (position: number): string => `call_${seed}_${position}`;
     this.calls = new StreamedCalls(this, { idOf, objectsOnly: false });
+    this.words = new WordsBesideCalls(this.calls, (kind, text) => this.tell(kind, text));
   }
 
   /** Why the engine's tool calls are of no use; undefined: they are. */
@@ -28,20 +29,18 @@ export class Output implements CallSink {
   }
 
   say(kind: PartKind, text: string): void {
-    if (this.hasToWait(kind)) this.waiting.push({ kind, text });
-    else this.sayNow(kind, text);
+    this.words.say(kind, text, this.speech?.kind === kind.item);
   }
 
   call(fragment: CallFragment): void {
-    this.calls.take(fragment);
-    if (this.waiting.length > 0 && this.calls.settle()) this.sayWaiting();
+    this.words.call(fragment);
   }
 
   /** Nothing follows. `cut`: the engine had more to say. */
   close(cut: boolean): void {
     this.calls.flush(cut);
     if (this.fault !== undefined) return;
-    this.sayWaiting();
+    this.words.tellWaiting();
     this.closeSpeech(cut ? 'incomplete' : 'completed');
   }
 
@@ -67,18 +66,9 @@ export class Output implements CallSink {
     this.finish(calling, cut && !isJsonObject(input) ? 'incomplete' : 'completed');
   }
 
-  private hasToWait({ item }: PartKind): boolean {
-    return this.waiting.length > 0 || (this.speech?.kind !== item && !this.calls.settle());
-  }
-
-  private sayNow(kind: PartKind, text: string): void {
+  private tell(kind: PartKind, text: string): void {
     const speech = this.speech?.kind === kind.item ? this.speech : this.openSpeech(kind.item);
     speech.say(kind, text);
-  }
-
-  private sayWaiting(): void {
-    for (const { kind, text } of this.waiting) this.sayNow(kind, text);
-    this.waiting = [];
   }
 
   private openSpeech(kind: PartKind['item']): SpeechItem {
